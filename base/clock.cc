@@ -1,0 +1,22 @@
+#include "base/clock.h"
+
+namespace weir {
+namespace {
+
+class SystemClock final : public Clock {
+ public:
+  [[nodiscard]] MonotonicTime now() const override { return std::chrono::steady_clock::now(); }
+  [[nodiscard]] ProcessingTime processing_time() const override {
+    const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+    return {std::chrono::duration_cast<Duration>(since_epoch).count()};
+  }
+};
+
+}  // namespace
+
+const Clock& system_clock() {
+  static const SystemClock clock;
+  return clock;
+}
+
+}  // namespace weir

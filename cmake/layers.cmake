@@ -1,0 +1,42 @@
+# Layers: one static library per folder, each reachable only through a staged include directory of
+# its own, so that a layer sees its own headers, those of the layers it depends on, and no others.
+
+# weir_stage(<folder> <variable>): sets <variable> to a directory that contains <folder> and nothing else.
+function(weir_stage folder variable)
+  set(stage ${PROJECT_BINARY_DIR}/include/${folder})
+  file(MAKE_DIRECTORY ${stage})
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${stage}/${folder} SYMBOLIC)
+  set(${variable} ${stage} PARENT_SCOPE)
+endfunction()
+
+# weir_layer(<name> [DEPENDS <layers>...] [PUBLIC|PRIVATE <third party>...] [PRECOMPILE <headers>...])
+# Sources and headers of <name>/ become target weir_<name>. A layer without sources is an INTERFACE library.
+function(weir_layer name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;PUBLIC;PRIVATE;PRECOMPILE" ${ARGN})
+  list(TRANSFORM ARG_DEPENDS PREPEND weir_)
+  set(target weir_${name})
+  weir_stage(${name} stage)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cc)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.h)
+  list(TRANSFORM headers REPLACE "^${PROJECT_SOURCE_DIR}/${name}/" "${stage}/${name}/")
+  if(sources)
+    set(scope PUBLIC)
+    add_library(${target} STATIC ${sources})
+    target_link_libraries(${target} PRIVATE ${ARG_PRIVATE})
+    target_compile_options(${target} PRIVATE ${WEIR_WARNINGS}
+      # __FILE__ in messages: "base/ids.h", wherever the tree lies.
+      -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${stage}/=)
+    if(ARG_PRECOMPILE)
+      target_precompile_headers(${target} PRIVATE ${ARG_PRECOMPILE})
+      target_compile_options(${target} PRIVATE -fpch-preprocess)
+    endif()
+  else()
+    set(scope INTERFACE)
+    add_library(${target} INTERFACE)
+  endif()
+  target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS ${stage} FILES ${headers})
+  target_link_libraries(${target} ${scope} ${ARG_DEPENDS} ${ARG_PUBLIC})
+  target_compile_features(${target} ${scope} cxx_std_20)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY WEIR_LAYERS ${name})
+endfunction()

@@ -1,0 +1,73 @@
+# Tests: tests/<folder>/**/*_test.cc become one executable, weir_<folder>_test. The test of a layer links that layer
+# only; every other folder (sim, golden, api, …) links everything and runs after the apps and tools are built.
+find_package(GTest REQUIRED)
+include(GoogleTest)
+weir_stage(tests tests_stage)
+
+# weir_test(<folder> <linked targets>...)
+function(weir_test folder)
+  set(target weir_${folder}_test)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*_test.cc)
+  add_executable(${target} ${sources})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_include_directories(${target} PRIVATE ${tests_stage})
+  target_link_libraries(${target} PRIVATE ${ARGN} GTest::gmock GTest::gtest_main)
+  weir_settings(${target})
+  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${folder}/"
+                       PROPERTIES LABELS ${folder} TIMEOUT 120)
+  set_property(GLOBAL APPEND PROPERTY WEIR_TEST_SOURCES ${sources})
+endfunction()
+
+# tests/support/*.cc: what several tests share. Pure layers' tests can use its headers only.
+file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cc)
+list(FILTER support_sources EXCLUDE REGEX "_test\\.cc$")
+set(support weir_actors)
+if(support_sources)
+  add_library(weir_test_support STATIC ${support_sources})
+  target_include_directories(weir_test_support PUBLIC ${tests_stage})
+  target_link_libraries(weir_test_support PUBLIC weir_actors GTest::gtest)
+  weir_settings(weir_test_support)
+  set(support weir_test_support)
+endif()
+
+file(GLOB_RECURSE all_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*_test.cc)
+set(folders ${all_tests})
+list(TRANSFORM folders REPLACE "^${PROJECT_SOURCE_DIR}/tests/([^/]+)/.*$" "\\1")
+list(FILTER folders EXCLUDE REGEX "/")
+list(REMOVE_DUPLICATES folders)
+get_property(layers GLOBAL PROPERTY WEIR_LAYERS)
+foreach(folder IN LISTS folders)
+  if(folder STREQUAL "actors")
+    weir_test(${folder} ${support})
+  elseif(folder IN_LIST layers)
+    weir_test(${folder} weir_${folder})
+  else()
+    weir_test(${folder} ${support})
+    add_dependencies(weir_${folder}_test weir_apps weir_tools)
+  endif()
+endforeach()
+
+# No test can be lost.
+get_property(built_tests GLOBAL PROPERTY WEIR_TEST_SOURCES)
+list(REMOVE_ITEM all_tests ${built_tests} "")
+if(all_tests)
+  list(JOIN all_tests "\n  " lost)
+  message(FATAL_ERROR "tests that no target builds (move them into a folder of tests/):\n  ${lost}")
+endif()
+
+add_test(NAME structure COMMAND ${PROJECT_SOURCE_DIR}/tools/check_structure)
+set_tests_properties(structure PROPERTIES LABELS structure TIMEOUT 120)
+
+# A program outside the tree finds, builds against and runs with what is installed.
+if(NOT WEIR_SANITIZE)
+  set(package_dir ${PROJECT_BINARY_DIR}/tests/package)
+  add_test(NAME package/install
+           COMMAND ${CMAKE_COMMAND} --install ${PROJECT_BINARY_DIR} --prefix ${package_dir}/prefix)
+  add_test(NAME package/a_program_outside_the_tree_builds_and_runs
+           COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${PROJECT_SOURCE_DIR}/tests/package ${package_dir}/build
+                   --build-generator ${CMAKE_GENERATOR} --build-options -DCMAKE_PREFIX_PATH=${package_dir}/prefix
+                   --test-command ${package_dir}/build/outside)
+  set_tests_properties(package/install PROPERTIES LABELS package TIMEOUT 120 FIXTURES_SETUP installed)
+  set_tests_properties(package/a_program_outside_the_tree_builds_and_runs PROPERTIES
+                       LABELS package TIMEOUT 300 FIXTURES_REQUIRED installed)
+endif()

@@ -1,0 +1,40 @@
+#include "dataflow/operator.h"
+
+#include <exception>
+
+namespace weir {
+
+Result<void> Operator::open(const OperatorContext& /*context*/) { return {}; }
+
+Result<StepResult> Operator::on_watermark(EventTime watermark, Outputs& out) {
+  out.emit_watermark(watermark);
+  return StepResult::done;
+}
+
+Result<StepResult> Operator::on_idle(bool idle, Outputs& out) {
+  out.emit_idle(idle);
+  return StepResult::done;
+}
+
+Result<StepResult> Operator::on_processing_time(ProcessingTime /*now*/, Outputs& /*out*/) {
+  return StepResult::done;
+}
+
+Result<StepResult> Operator::on_end_of_input(InputPort /*port*/, Outputs& /*out*/) {
+  return StepResult::done;
+}
+
+Result<StepResult> Operator::finish(Outputs& /*out*/) { return StepResult::done; }
+
+Error user_code_error(const std::string& operator_name) {
+  const std::string where = "user function of '" + operator_name + "' threw ";
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    return {Errc::user_code, where + "an exception: " + e.what()};
+  } catch (...) {
+    return {Errc::user_code, where + "something that is not a std::exception"};
+  }
+}
+
+}  // namespace weir

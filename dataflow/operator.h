@@ -1,0 +1,119 @@
+// What computes: one instance of an operator in one subtask.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "dataflow/batch.h"
+#include "dataflow/output.h"
+#include "state/keyed_table.h"
+
+namespace weir {
+
+// How a call ended: with everything asked for; because an output port is full; because the step's time is up; or
+// because it waits for something outside (a reply, a thread), which will call the context's waker.
+// After the last three the same call is made again, later, with what remains.
+enum class StepResult : std::uint8_t { done, output_full, yield, blocked };
+
+// How a call on rows ended; `position` is the first row not consumed.
+struct Progress {
+  StepResult result;
+  std::size_t position;
+};
+
+// Rows [begin, end) of a batch.
+struct RowRange {
+  std::size_t begin;
+  std::size_t end;
+};
+
+// Counters that an operator adds to and other threads read.
+struct OperatorMetrics {
+  std::atomic<std::uint64_t> late_records_dropped{0};
+  std::atomic<std::uint64_t> bad_records{0};  // input that did not parse and was skipped
+};
+
+// What an instance knows about its place. Lives as long as the instance.
+struct OperatorContext {
+  std::string job_name;
+  std::string operator_name;
+  SubtaskIndex subtask;
+  std::uint32_t parallelism = 1;
+  KeyGroupSlice keys;  // of a keyed operator: the key groups of this subtask
+  AttemptId attempt{1};
+  const Clock* clock = &system_clock();
+  OperatorMetrics* metrics = nullptr;  // never null once open() is called
+  // Ends `blocked`: makes the task run again. May be called from any thread, also after the task has ended.
+  std::function<void()> waker = [] {};
+};
+
+// Which inputs an operator takes elements from next: a bit per port. Inputs left out are paused: their queues fill,
+// their credit runs out. Plans whose paused input shares a pipelined ancestor with one that is read would
+// deadlock, so an operator that pauses must say so in its node, and the planner makes such an edge blocking.
+struct InputSelection {
+  std::uint32_t ports = ~std::uint32_t{0};
+  [[nodiscard]] bool allows(InputPort port) const { return ((ports >> port.value) & 1U) != 0; }
+};
+
+// One subtask's instance of a step of the job. Never called concurrently; may be called from different threads in
+// turn. Calls come in this order: open; process, on_watermark, on_processing_time and on_end_of_input as things
+// arrive; finish after the last input has ended; close, also after a failure.
+//
+// A call never blocks and stops when a port is full or the budget is spent; what it has not done is done by the same
+// call made again: unconsumed rows by `position`, anything inside one row or one firing by the operator's own cursor.
+// What has been put out has left the operator's state, so its state, the unconsumed rows and the watermark being
+// processed together are consistent whenever a call returns.
+//
+// Exceptions of user functions may leave any call except close; they fail the task.
+class Operator {
+ public:
+  virtual ~Operator() = default;
+
+  [[nodiscard]] virtual Result<void> open(const OperatorContext& context);
+
+  // Takes rows of `in`. An operator that passes a whole batch on moves it out of `in`; one that changes it makes it
+  // writable() first.
+  [[nodiscard]] virtual Result<Progress> process(InputPort port, BatchPtr& in, RowRange rows,
+                                                 Outputs& out) = 0;
+
+  // Event time has reached `watermark`: fires what is due, then passes the watermark on by out.emit_watermark, or
+  // holds it back. The default passes it on.
+  [[nodiscard]] virtual Result<StepResult> on_watermark(EventTime watermark, Outputs& out);
+
+  // All inputs have become idle, or one has become active again. The default passes it on.
+  [[nodiscard]] virtual Result<StepResult> on_idle(bool idle, Outputs& out);
+
+  // Asked after each call: when on_processing_time wants to be called, if at all.
+  [[nodiscard]] virtual std::optional<ProcessingTime> next_processing_timer() const {
+    return std::nullopt;
+  }
+  [[nodiscard]] virtual Result<StepResult> on_processing_time(ProcessingTime now, Outputs& out);
+
+  // The input has delivered everything.
+  [[nodiscard]] virtual Result<StepResult> on_end_of_input(InputPort port, Outputs& out);
+  // All inputs have, by draining. The watermark EventTime::max() has been processed before.
+  [[nodiscard]] virtual Result<StepResult> finish(Outputs& out);
+
+  // Asked before each element is taken.
+  [[nodiscard]] virtual InputSelection next_input() const { return {}; }
+
+  // Releases what open acquired. After a failure or a cancel it is called without finish.
+  virtual void close() {}
+};
+
+using OperatorFactory = std::function<std::unique_ptr<Operator>()>;
+
+// The error for an exception that a user's function threw: the current one, with the operator's name.
+// Requires that it is called from a catch block.
+[[nodiscard]] Error user_code_error(const std::string& operator_name);
+
+}  // namespace weir

@@ -1,0 +1,150 @@
+// Where operators put what they produce.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "dataflow/batch.h"
+
+namespace weir {
+
+// One output port of one operator instance: collects records into a batch that the chain then passes on.
+class AnyOutput {
+ public:
+  virtual ~AnyOutput() = default;
+  [[nodiscard]] virtual bool empty() const = 0;
+  // True when the operator should return `output_full`; pushing on is allowed, and ends with one user call's output.
+  [[nodiscard]] virtual bool full() const = 0;
+  // The collected batch, null if empty.
+  [[nodiscard]] virtual BatchPtr take() = 0;
+  // An empty batch to collect into, in place of a new one. Must be of the port's type.
+  virtual void reuse(BatchPtr empty_batch) = 0;
+  [[nodiscard]] virtual bool wants_batch() const = 0;
+};
+
+template <class T>
+class Output final : public AnyOutput {
+ public:
+  void push(T value) {
+    Batch<T>& to = batch();
+    account(value);
+    to.values.push_back(std::move(value));
+    if (!to.times.empty()) to.times.push_back(no_timestamp);
+  }
+
+  void push(T value, EventTime at) {
+    Batch<T>& to = batch();
+    account(value);
+    if (to.times.empty()) to.times.resize(to.values.size(), no_timestamp);
+    to.values.push_back(std::move(value));
+    to.times.push_back(at);
+  }
+
+  // Passes a whole batch on, values and columns. Requires empty().
+  void forward(BatchPtr whole) {
+    WEIR_CHECK(empty());
+    WEIR_CHECK(&whole->type() == &batch_type_of<T>());
+    spare_ = std::exchange(batch_, std::static_pointer_cast<Batch<T>>(std::move(whole)));
+  }
+
+  // The batch under construction, for loops that fill its columns themselves.
+  [[nodiscard]] Batch<T>& batch() {
+    if (!batch_) batch_ = std::make_shared<Batch<T>>();
+    return *batch_;
+  }
+
+  [[nodiscard]] bool empty() const override { return !batch_ || batch_->values.empty(); }
+  [[nodiscard]] bool full() const override {
+    if (!batch_) return false;
+    return batch_->values.size() >= rows_max || heap_bytes_ >= limits::batch_bytes_max;
+  }
+  [[nodiscard]] BatchPtr take() override {
+    heap_bytes_ = 0;
+    if (empty()) return nullptr;
+    return std::exchange(batch_, std::exchange(spare_, nullptr));
+  }
+  void reuse(BatchPtr empty_batch) override {
+    WEIR_CHECK(empty_batch->size() == 0);
+    if (!batch_) batch_ = std::static_pointer_cast<Batch<T>>(std::move(empty_batch));
+  }
+  [[nodiscard]] bool wants_batch() const override { return !batch_; }
+
+  static constexpr std::size_t rows_max =
+      std::max<std::size_t>(1, std::min(limits::batch_rows_max, limits::batch_bytes_max / sizeof(T)));
+
+ private:
+  void account(const T& value) {
+    if constexpr (has_heap<T>) heap_bytes_ += sizeof(T) + heap_bytes(value);
+  }
+
+  std::shared_ptr<Batch<T>> batch_;  // shared in type only: held by this port alone
+  std::shared_ptr<Batch<T>> spare_;  // the empty one that a forwarded batch displaced
+  std::size_t heap_bytes_ = 0;       // of pushed records, counted only when T owns heap memory
+};
+
+// Type of an output port, as the plan knows it.
+struct PortType {
+  const BatchType* batch;
+  std::unique_ptr<AnyOutput> (*make_output)();
+};
+
+template <class T>
+PortType port_type_of() {
+  return {.batch = &batch_type_of<T>(),
+          .make_output = [] { return std::unique_ptr<AnyOutput>(std::make_unique<Output<T>>()); }};
+}
+
+// How long the current step may go on. Loops over user calls ask `spent()` now and then and yield.
+class StepBudget {
+ public:
+  StepBudget(const Clock& clock, std::chrono::nanoseconds length)
+      : clock_(&clock), deadline_(clock.now() + length) {}
+  [[nodiscard]] bool spent() const { return clock_->now() >= deadline_; }
+  [[nodiscard]] const Clock& clock() const { return *clock_; }
+
+ private:
+  const Clock* clock_;
+  MonotonicTime deadline_;
+};
+
+// What an operator's call writes to: its ports, and a watermark or idleness that follows the records on all of them.
+class Outputs {
+ public:
+  Outputs(std::span<const std::unique_ptr<AnyOutput>> ports, const StepBudget& budget)
+      : ports_(ports), budget_(&budget) {}
+
+  // Requires that the port exists and carries T.
+  template <class T>
+  [[nodiscard]] Output<T>& port(OutputPort port = {}) const {
+    WEIR_CHECK(port.value < ports_.size());
+    return static_cast<Output<T>&>(*ports_[port.value]);
+  }
+  [[nodiscard]] bool any_full() const {
+    for (const auto& port : ports_) {
+      if (port->full()) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] const StepBudget& budget() const { return *budget_; }
+
+  // Sent after everything this call and those before it have put out.
+  void emit_watermark(EventTime watermark) { watermark_ = watermark; }
+  void emit_idle(bool idle) { idle_ = idle; }
+  [[nodiscard]] std::optional<EventTime> watermark() const { return watermark_; }
+  [[nodiscard]] std::optional<bool> idle() const { return idle_; }
+
+ private:
+  std::span<const std::unique_ptr<AnyOutput>> ports_;
+  const StepBudget* budget_;
+  std::optional<EventTime> watermark_;
+  std::optional<bool> idle_;
+};
+
+}  // namespace weir

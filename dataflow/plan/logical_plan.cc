@@ -1,0 +1,129 @@
+#include "dataflow/plan/logical_plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "state/key_groups.h"
+
+namespace weir {
+namespace {
+
+std::string quoted(const std::string& name) { return "'" + name + "'"; }
+
+// Collects what is wrong with a plan, one aspect per function.
+class Validation {
+ public:
+  Validation(const LogicalPlan& plan, const PlanSettings& settings)
+      : plan_(plan), settings_(settings), mistakes_(plan.mistakes) {}
+
+  std::vector<std::string> run() {
+    if (plan_.nodes.empty()) mistakes_.push_back("the job has no steps: begin with job.source(…)");
+    check_settings();
+    check_names();
+    check_ends();
+    for (const LogicalNode& node : plan_.nodes) check_parallelism(node);
+    for (const LogicalEdge& edge : plan_.edges) check_edge(edge);
+    return std::move(mistakes_);
+  }
+
+ private:
+  void check_settings() {
+    if (settings_.parallelism == 0) mistakes_.push_back("the job's parallelism is 0: it must be at least 1");
+    if (settings_.max_parallelism && *settings_.max_parallelism > parallelism_max) {
+      mistakes_.push_back("the job's maximum parallelism is " + std::to_string(*settings_.max_parallelism) +
+                          ": at most " + std::to_string(parallelism_max) + " is possible");
+    }
+  }
+
+  void check_names() {
+    std::map<std::string, int> uses;
+    for (const LogicalNode& node : plan_.nodes) {
+      if (node.stateful && !node.name_given) {
+        mistakes_.push_back("a " + node.kind + " step has state but no name: give it one, its state is found by it after a restart");
+      } else if (node.name_given && node.name.empty()) {
+        mistakes_.push_back("a " + node.kind + " step has an empty name: give it one");
+      }
+      if (node.name_given) ++uses[node.name];
+    }
+    for (const auto& [name, count] : uses) {
+      if (count > 1 && !name.empty()) {
+        mistakes_.push_back("the name " + quoted(name) + " is used by " + std::to_string(count) +
+                            " steps: names must be unique in a job");
+      }
+    }
+  }
+
+  void check_ends() {
+    for (const LogicalNode& node : plan_.nodes) {
+      if (node.role == StageRole::sink) continue;
+      const bool consumed = std::ranges::any_of(
+          plan_.edges, [&](const LogicalEdge& edge) { return edge.from == node.id; });
+      if (!consumed) {
+        mistakes_.push_back("nothing consumes the output of " + quoted(node.name) +
+                            ": end the branch with .to(…)");
+      }
+    }
+  }
+
+  void check_parallelism(const LogicalNode& node) {
+    const std::uint32_t parallelism = parallelism_of(node, settings_);
+    const std::uint32_t max = max_parallelism_of(node, settings_);
+    if (node.parallelism && *node.parallelism == 0) {
+      mistakes_.push_back("the parallelism of " + quoted(node.name) + " is 0: it must be at least 1");
+    } else if (parallelism > parallelism_max) {
+      mistakes_.push_back("the parallelism of " + quoted(node.name) + " is " + std::to_string(parallelism) +
+                          ": at most " + std::to_string(parallelism_max) + " is possible");
+    } else if (parallelism > max) {
+      mistakes_.push_back("the parallelism of " + quoted(node.name) + " is " + std::to_string(parallelism) +
+                          ", over its maximum of " + std::to_string(max) +
+                          ": lower it, or raise --max-parallelism (which fixes the key groups for good)");
+    }
+  }
+
+  void check_edge(const LogicalEdge& edge) {
+    const LogicalNode& from = plan_.nodes[edge.from.value];
+    const LogicalNode& to = plan_.nodes[edge.to.value];
+    if (edge.partitioning == Partitioning::forward &&
+        parallelism_of(from, settings_) != parallelism_of(to, settings_)) {
+      mistakes_.push_back("forward from " + quoted(from.name) + " (parallelism " +
+                          std::to_string(parallelism_of(from, settings_)) + ") to " + quoted(to.name) +
+                          " (" + std::to_string(parallelism_of(to, settings_)) +
+                          ") needs equal parallelism: use .rebalance() or .rescale()");
+    }
+    if (to.keyed && to.input_hashers[edge.to_port.value] == nullptr) {
+      mistakes_.push_back(quoted(to.name) + " works per key, but its input " + quoted(from.name) +
+                          " has none: put .key_by(…) before it");
+    }
+  }
+
+  const LogicalPlan& plan_;
+  const PlanSettings& settings_;
+  std::vector<std::string> mistakes_;
+};
+
+}  // namespace
+
+std::uint32_t parallelism_of(const LogicalNode& node, const PlanSettings& settings) {
+  return node.parallelism.value_or(settings.parallelism);
+}
+
+std::uint32_t max_parallelism_of(const LogicalNode& node, const PlanSettings& settings) {
+  if (node.max_parallelism) return *node.max_parallelism;
+  if (settings.max_parallelism) return *settings.max_parallelism;
+  return default_max_parallelism(std::min(parallelism_of(node, settings), parallelism_max));
+}
+
+std::vector<std::string> validate(const LogicalPlan& plan, const PlanSettings& settings) {
+  return Validation(plan, settings).run();
+}
+
+Result<void> check_valid(const LogicalPlan& plan, const PlanSettings& settings) {
+  const auto mistakes = validate(plan, settings);
+  if (mistakes.empty()) return {};
+  std::string text = "the job has " + std::to_string(mistakes.size()) +
+                     (mistakes.size() == 1 ? " mistake:" : " mistakes:");
+  for (const std::string& mistake : mistakes) text += "\n  - " + mistake;
+  return Error{Errc::invalid_plan, std::move(text)};
+}
+
+}  // namespace weir

@@ -1,0 +1,30 @@
+// What travels in a channel, in order.
+#pragma once
+
+#include <variant>
+
+#include "base/time.h"
+#include "dataflow/batch.h"
+
+namespace weir {
+
+// No record with an earlier or equal time follows, but for late ones.
+struct Watermark {
+  EventTime time;
+  friend bool operator==(const Watermark&, const Watermark&) = default;
+};
+
+// The channel has become idle: it sends nothing for now and does not hold back the watermark. Or active again.
+struct WatermarkStatus {
+  bool idle;
+  friend bool operator==(const WatermarkStatus&, const WatermarkStatus&) = default;
+};
+
+// Nothing follows in this channel.
+struct EndOfInput {
+  friend bool operator==(const EndOfInput&, const EndOfInput&) = default;
+};
+
+using Element = std::variant<BatchPtr, Watermark, WatermarkStatus, EndOfInput>;
+
+}  // namespace weir

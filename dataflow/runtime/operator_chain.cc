@@ -1,0 +1,305 @@
+#include "dataflow/runtime/operator_chain.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/limits.h"
+
+namespace weir {
+namespace {
+
+// Calls slower than the target halve the rows of the next, faster ones double them.
+std::size_t adapted_rows(std::size_t rows, std::size_t asked, std::chrono::nanoseconds took) {
+  if (took > 2 * limits::call_time_target) return std::max<std::size_t>(1, rows / 2);
+  if (took < limits::call_time_target / 2 && asked == rows) return rows * 2;
+  return rows;
+}
+
+}  // namespace
+
+OperatorChain::OperatorChain(const ChainSpec& spec, std::vector<OperatorContext> contexts,
+                             std::vector<std::unique_ptr<ExchangeWriter>>& exchanges,
+                             BatchPool& pool, TaskMetrics& metrics)
+    : exchanges_(&exchanges), pool_(&pool), metrics_(&metrics) {
+  WEIR_CHECK(!spec.stages.empty());
+  WEIR_CHECK(contexts.size() == spec.stages.size());
+  stages_.resize(spec.stages.size());
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    Stage& stage = stages_[i];
+    stage.spec = &spec.stages[i];
+    stage.context = std::move(contexts[i]);
+    stage.op = stage.spec->factory();
+    stage.call_rows = limits::call_rows_min;
+    stage.open_inputs = static_cast<std::uint32_t>(stage.spec->input_hashers.size());
+    for (const PortType& port : stage.spec->outputs) stage.outputs.push_back(port.make_output());
+  }
+}
+
+OperatorChain::~OperatorChain() { close(); }
+
+Result<void> OperatorChain::open() {
+  // From the end, so that whatever an operator puts out finds its consumers ready.
+  for (std::size_t i = stages_.size(); i-- > 0;) {
+    Stage& stage = stages_[i];
+    try {
+      WEIR_TRY(stage.op->open(stage.context));
+    } catch (...) {
+      return user_code_error(stage.spec->operator_name);
+    }
+    stage.opened = true;
+  }
+  return {};
+}
+
+void OperatorChain::close() {
+  for (Stage& stage : stages_) {
+    if (std::exchange(stage.opened, false)) stage.op->close();
+  }
+}
+
+bool OperatorChain::wants_input() const {
+  const Stage& head = stages_.front();
+  return head.slot.empty() && !head.finishing && !head.ended && consumers_have_room(head);
+}
+
+void OperatorChain::feed(InputPort port, Element element) {
+  WEIR_CHECK(!stages_.front().ended);
+  stages_.front().slot.emplace_back(port, std::move(element));
+}
+
+Result<ChainActivity> OperatorChain::turn(const StepBudget& budget, ProcessingTime now) {
+  bool waiting = false;
+  for (std::size_t i = stages_.size(); i-- > 0;) {
+    Stage& stage = stages_[i];
+    if (!has_work(stage, now)) continue;
+    if (stage.waits_outside || !consumers_have_room(stage)) {
+      waiting = true;
+      continue;
+    }
+    WEIR_TRY(call(stage, budget, now));
+    return ChainActivity::worked;
+  }
+  return waiting ? ChainActivity::stalled : ChainActivity::starved;
+}
+
+bool OperatorChain::has_work(const Stage& stage, ProcessingTime now) const {
+  if (!stage.slot.empty() || stage.finishing) return true;
+  const auto timer = stage.ended ? std::nullopt : stage.op->next_processing_timer();
+  return timer && *timer <= now;
+}
+
+bool OperatorChain::consumers_have_room(const Stage& stage) const {
+  for (const auto& port_targets : stage.spec->targets) {
+    for (const ChainTarget& target : port_targets) {
+      const bool room = target.kind == ChainTarget::Kind::stage ? stages_[target.index].slot.empty()
+                                                                : (*exchanges_)[target.index]->has_room();
+      if (!room) return false;
+    }
+  }
+  return true;
+}
+
+Result<void> OperatorChain::call(Stage& stage, const StepBudget& budget, ProcessingTime now) {
+  prepare_outputs(stage);
+  Outputs out(stage.outputs, budget);
+  set(metrics_->stage_called, static_cast<std::uint32_t>(&stage - stages_.data()));
+  try {
+    const auto result = dispatch(stage, out, now);
+    if (!result) return result.error();
+    stage.waits_outside = *result == StepResult::blocked;
+  } catch (...) {
+    return user_code_error(stage.spec->operator_name);
+  }
+  WEIR_TRY(deliver(stage, out));
+  if (stage.finishing && stage.ended) {
+    stage.finishing = false;
+    deliver_control(stage, EndOfInput{});
+  }
+  return {};
+}
+
+Result<StepResult> OperatorChain::dispatch(Stage& stage, Outputs& out, ProcessingTime now) {
+  const auto timer = stage.op->next_processing_timer();
+  if (timer && *timer <= now) return stage.op->on_processing_time(now, out);
+  if (stage.slot.empty()) {
+    WEIR_CHECK(stage.finishing);
+    auto result = stage.op->finish(out);
+    if (result && *result == StepResult::done) stage.ended = true;
+    return result;
+  }
+  auto& [port, element] = stage.slot.front();
+  if (auto* batch = std::get_if<BatchPtr>(&element)) return process_batch(stage, port, *batch, out);
+  auto result = process_control(stage, port, element, out);
+  if (result && *result == StepResult::done) stage.slot.pop_front();
+  return result;
+}
+
+Result<StepResult> OperatorChain::process_batch(Stage& stage, InputPort port, BatchPtr& batch,
+                                                Outputs& out) {
+  if (stage.position == 0) hash_if_keyed(stage, port, batch);
+  const std::size_t size = batch->size();
+  const std::size_t end = std::min(size, stage.position + stage.call_rows);
+  const std::size_t asked = end - stage.position;
+  const Clock& clock = out.budget().clock();
+  const MonotonicTime begin = clock.now();
+  auto progress = stage.op->process(port, batch, {stage.position, end}, out);
+  if (!progress) return progress.error();
+  WEIR_CHECK(progress->position >= stage.position);
+  WEIR_CHECK(progress->position <= end);
+  if (progress->position == end) {
+    stage.call_rows = adapted_rows(stage.call_rows, asked, clock.now() - begin);
+  }
+  stage.position = progress->position;
+  if (progress->result == StepResult::done) WEIR_CHECK(stage.position == end);
+  if (progress->result == StepResult::done && stage.position == size) element_done(stage);
+  return progress->result;
+}
+
+Result<StepResult> OperatorChain::process_control(Stage& stage, InputPort port,
+                                                  const Element& element, Outputs& out) {
+  if (const auto* watermark = std::get_if<Watermark>(&element)) {
+    return stage.op->on_watermark(watermark->time, out);
+  }
+  if (const auto* status = std::get_if<WatermarkStatus>(&element)) {
+    return stage.op->on_idle(status->idle, out);
+  }
+  WEIR_CHECK(std::holds_alternative<EndOfInput>(element));
+  WEIR_CHECK(stage.open_inputs > 0);
+  auto result = stage.op->on_end_of_input(port, out);
+  if (result && *result == StepResult::done && --stage.open_inputs == 0) stage.finishing = true;
+  return result;
+}
+
+void OperatorChain::hash_if_keyed(Stage& stage, InputPort port, BatchPtr& batch) {
+  const auto& hasher = stage.spec->input_hashers[port.value];
+  if (hasher == nullptr || batch->key_tag == hasher->tag()) return;
+  AnyBatch& own = writable(batch);
+  hasher->hash_keys(own, own.hashes);
+  own.key_tag = hasher->tag();
+}
+
+void OperatorChain::element_done(Stage& stage) {
+  BatchPtr batch = std::move(std::get<BatchPtr>(stage.slot.front().second));
+  stage.slot.pop_front();
+  stage.position = 0;
+  if (batch == nullptr) return;  // passed on
+  if (&stage == &stages_.front()) {
+    if (is_unique(batch)) {
+      batch->clear();
+      consumed_ = std::move(batch);
+    }
+  } else {
+    pool_->put(std::move(batch));
+  }
+}
+
+void OperatorChain::prepare_outputs(Stage& stage) {
+  for (std::size_t i = 0; i < stage.outputs.size(); ++i) {
+    if (stage.outputs[i]->wants_batch()) {
+      stage.outputs[i]->reuse(pool_->get(*stage.spec->outputs[i].batch));
+    }
+  }
+}
+
+Result<void> OperatorChain::deliver(Stage& stage, const Outputs& out) {
+  for (std::size_t port = 0; port < stage.outputs.size(); ++port) {
+    if (stage.outputs[port]->empty()) continue;
+    BatchPtr batch = stage.outputs[port]->take();
+    if (&stage == &stages_.front()) add(metrics_->head_records_out, batch->size());
+    const auto& targets = stage.spec->targets[port];
+    for (std::size_t i = 0; i + 1 < targets.size(); ++i) WEIR_TRY(hand_over(stage, targets[i], batch));
+    if (targets.empty()) {
+      pool_->put(std::move(batch));  // a side output that nobody reads
+    } else {
+      WEIR_TRY(hand_over(stage, targets.back(), std::move(batch)));
+    }
+  }
+  if (out.watermark()) deliver_control(stage, Watermark{*out.watermark()});
+  if (out.idle()) deliver_control(stage, WatermarkStatus{*out.idle()});
+  return {};
+}
+
+Result<void> OperatorChain::hand_over(const Stage& from, const ChainTarget& target, BatchPtr batch) {
+  if (target.kind == ChainTarget::Kind::stage) {
+    stages_[target.index].slot.emplace_back(InputPort{0}, std::move(batch));
+    return {};
+  }
+  add(metrics_->records_out, batch->size());
+  try {
+    return (*exchanges_)[target.index]->write(std::move(batch));
+  } catch (...) {
+    return user_code_error(from.spec->operator_name);
+  }
+}
+
+void OperatorChain::deliver_control(Stage& stage, const Element& control) {
+  for (const auto& port_targets : stage.spec->targets) {
+    for (const ChainTarget& target : port_targets) {
+      if (target.kind == ChainTarget::Kind::stage) {
+        stages_[target.index].slot.emplace_back(InputPort{0}, control);
+      } else {
+        (*exchanges_)[target.index]->broadcast(control);
+      }
+    }
+  }
+}
+
+SourceOperator& OperatorChain::source() {
+  WEIR_CHECK(stages_.front().spec->role == StageRole::source);
+  return static_cast<SourceOperator&>(*stages_.front().op);
+}
+
+Result<Poll> OperatorChain::poll_source(const StepBudget& budget) {
+  Stage& head = stages_.front();
+  WEIR_CHECK(wants_input());
+  prepare_outputs(head);
+  Outputs out(head.outputs, budget);
+  set(metrics_->stage_called, 0U);
+  auto poll = [&]() -> Result<Poll> {
+    try {
+      return source().poll(out);
+    } catch (...) {
+      return user_code_error(head.spec->operator_name);
+    }
+  }();
+  if (!poll) return poll;
+  WEIR_TRY(deliver(head, out));
+  return poll;
+}
+
+void OperatorChain::end_source() {
+  Stage& head = stages_.front();
+  WEIR_CHECK(head.slot.empty());
+  head.slot.emplace_back(InputPort{0}, Watermark{EventTime::max()});
+  head.finishing = true;
+}
+
+std::optional<ProcessingTime> OperatorChain::next_timer() const {
+  std::optional<ProcessingTime> earliest;
+  for (const Stage& stage : stages_) {
+    const auto timer = stage.ended ? std::nullopt : stage.op->next_processing_timer();
+    if (timer && (!earliest || *timer < *earliest)) earliest = timer;
+  }
+  return earliest;
+}
+
+void OperatorChain::wake() {
+  for (Stage& stage : stages_) stage.waits_outside = false;
+}
+
+bool OperatorChain::ended() const { return std::ranges::all_of(stages_, &Stage::ended); }
+
+Result<std::vector<OperatorChain::SinkCommit>> OperatorChain::prepare_commit() {
+  WEIR_CHECK(ended());
+  std::vector<SinkCommit> commits;
+  for (Stage& stage : stages_) {
+    if (stage.spec->role != StageRole::sink) continue;
+    auto committables = static_cast<SinkOperator&>(*stage.op).prepare_commit();
+    if (!committables) return committables.error();
+    commits.push_back({stage.spec->node, std::move(*committables)});
+  }
+  return commits;
+}
+
+}  // namespace weir

@@ -1,0 +1,122 @@
+// Runs the operators of one task against each other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "dataflow/operator.h"
+#include "dataflow/runtime/batch_pool.h"
+#include "dataflow/runtime/chain_spec.h"
+#include "dataflow/runtime/element.h"
+#include "dataflow/runtime/exchange_writer.h"
+#include "dataflow/runtime/task_metrics.h"
+#include "dataflow/sink.h"
+#include "dataflow/source.h"
+
+namespace weir {
+
+// What one turn of the chain did.
+enum class ChainActivity : std::uint8_t {
+  worked,   // an operator was called: take another turn
+  starved,  // no operator has anything to do: feed the head
+  stalled,  // operators have work, but wait for room in an exchange, or for something outside
+};
+
+// The operators of a task, each with a slot for the element it is working on.
+//
+// A turn calls the deepest operator that has work and whose consumers have room. So at most a batch and the control
+// elements behind it wait between two operators, and what is in flight inside a task is bounded by its
+// operators, whatever a record expands to. An operator that stopped half way is called again with the rest.
+// Exceptions of user functions end here. Not thread-safe.
+class OperatorChain {
+ public:
+  // `contexts` has one entry per stage. Everything referred to outlives the chain.
+  OperatorChain(const ChainSpec& spec, std::vector<OperatorContext> contexts,
+                std::vector<std::unique_ptr<ExchangeWriter>>& exchanges, BatchPool& pool,
+                TaskMetrics& metrics);
+  ~OperatorChain();
+
+  [[nodiscard]] Result<void> open();
+
+  // Whether the head can be fed, or polled, now.
+  [[nodiscard]] bool wants_input() const;
+  [[nodiscard]] InputSelection next_input() const { return stages_.front().op->next_input(); }
+  // Requires that the head has not ended and is no source; call only when wants_input(), then with all that one
+  // element of a channel led to. EndOfInput means the end of that port.
+  void feed(InputPort port, Element element);
+  // Whether the head still has (part of) what it was fed.
+  [[nodiscard]] bool head_is_busy() const { return !stages_.front().slot.empty(); }
+  // The head's last batch once it is consumed and nobody else holds it: to be sent back for reuse. Else null.
+  [[nodiscard]] BatchPtr take_consumed() { return std::move(consumed_); }
+
+  [[nodiscard]] Result<ChainActivity> turn(const StepBudget& budget, ProcessingTime now);
+
+  // Of a chain whose head is a source; each requires that.
+  [[nodiscard]] SourceOperator& source();
+  [[nodiscard]] Result<Poll> poll_source(const StepBudget& budget);
+  void end_source();
+
+  // The earliest processing time at which some operator wants to be called.
+  [[nodiscard]] std::optional<ProcessingTime> next_timer() const;
+  // Something an operator waited for may have happened.
+  void wake();
+
+  // Whether all operators have finished and sent EndOfInput.
+  [[nodiscard]] bool ended() const;
+
+  // What the chain's sinks have written, by stage. Requires ended().
+  struct SinkCommit {
+    NodeId node;
+    std::vector<Committable> committables;
+  };
+  [[nodiscard]] Result<std::vector<SinkCommit>> prepare_commit();
+
+  // Closes all operators, in order; idempotent. Failures of close are the operator's to swallow.
+  void close();
+
+ private:
+  struct Stage {
+    const ChainStage* spec = nullptr;
+    OperatorContext context;
+    std::unique_ptr<Operator> op;
+    std::vector<std::unique_ptr<AnyOutput>> outputs;
+    std::deque<std::pair<InputPort, Element>> slot;
+    std::size_t position = 0;                 // first row of the slot's batch not processed
+    std::size_t call_rows = 0;                // rows per call, adapted to the user function's speed
+    std::uint32_t open_inputs = 0;
+    bool end_seen = false;                    // on_end_of_input done for the slot's element
+    bool finishing = false;                   // finish() is due or under way
+    bool ended = false;
+    bool waits_outside = false;               // returned `blocked`
+    bool opened = false;
+  };
+
+  [[nodiscard]] bool has_work(const Stage& stage, ProcessingTime now) const;
+  [[nodiscard]] bool consumers_have_room(const Stage& stage) const;
+  [[nodiscard]] Result<void> call(Stage& stage, const StepBudget& budget, ProcessingTime now);
+  [[nodiscard]] Result<StepResult> dispatch(Stage& stage, Outputs& out, ProcessingTime now);
+  [[nodiscard]] Result<StepResult> process_batch(Stage& stage, InputPort port, BatchPtr& batch,
+                                                 Outputs& out);
+  [[nodiscard]] Result<StepResult> process_control(Stage& stage, InputPort port,
+                                                   const Element& element, Outputs& out);
+  void hash_if_keyed(Stage& stage, InputPort port, BatchPtr& batch);
+  void element_done(Stage& stage);
+  [[nodiscard]] Result<void> deliver(Stage& stage, const Outputs& out);
+  [[nodiscard]] Result<void> hand_over(const Stage& from, const ChainTarget& target, BatchPtr batch);
+  void deliver_control(Stage& stage, const Element& control);
+  void prepare_outputs(Stage& stage);
+
+  std::vector<Stage> stages_;
+  std::vector<std::unique_ptr<ExchangeWriter>>* exchanges_;
+  BatchPool* pool_;
+  TaskMetrics* metrics_;
+  BatchPtr consumed_;
+  std::vector<KeyHash> hashes_;
+};
+
+}  // namespace weir

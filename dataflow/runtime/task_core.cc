@@ -1,0 +1,226 @@
+#include "dataflow/runtime/task_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/limits.h"
+
+namespace weir {
+namespace {
+
+std::vector<std::unique_ptr<ChannelSender>> make_senders(const std::vector<ExchangeChannels>& exchanges) {
+  std::vector<std::unique_ptr<ChannelSender>> senders;
+  for (const auto& exchange : exchanges) {
+    for (ChannelTransport* transport : exchange.transports) {
+      senders.push_back(std::make_unique<ChannelSender>(*transport, exchange.window_bytes));
+    }
+  }
+  return senders;
+}
+
+std::vector<std::vector<ChannelSender*>> grouped(const std::vector<std::unique_ptr<ChannelSender>>& senders,
+                                                 const std::vector<ExchangeChannels>& exchanges) {
+  std::vector<std::vector<ChannelSender*>> groups;
+  std::size_t next = 0;
+  for (const auto& exchange : exchanges) {
+    auto& group = groups.emplace_back();
+    for (std::size_t i = 0; i < exchange.transports.size(); ++i) group.push_back(senders[next++].get());
+  }
+  return groups;
+}
+
+std::vector<std::unique_ptr<ExchangeWriter>> make_writers(
+    const ChainSpec& spec, const std::vector<std::vector<ChannelSender*>>& senders, BatchPool& pool,
+    std::uint64_t seed) {
+  WEIR_CHECK(senders.size() == spec.exchanges.size());
+  std::vector<std::unique_ptr<ExchangeWriter>> writers;
+  for (std::size_t i = 0; i < senders.size(); ++i) {
+    writers.push_back(std::make_unique<ExchangeWriter>(spec.exchanges[i], senders[i], pool, seed + i));
+  }
+  return writers;
+}
+
+std::optional<WatermarkValve> make_valve(std::size_t channel_count) {
+  return channel_count == 0 ? std::nullopt : std::optional<WatermarkValve>(channel_count);
+}
+
+std::vector<std::uint32_t> count_by_port(const std::vector<InputPort>& channels) {
+  std::vector<std::uint32_t> counts;
+  for (const InputPort port : channels) {
+    if (counts.size() <= port.value) counts.resize(port.value + std::size_t{1});
+    ++counts[port.value];
+  }
+  return counts;
+}
+
+}  // namespace
+
+TaskCore::TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& environment,
+                   const Clock& clock, TaskMetrics& metrics)
+    : environment_(&environment),
+      clock_(&clock),
+      metrics_(&metrics),
+      senders_(make_senders(wiring.exchanges)),
+      senders_of_(grouped(senders_, wiring.exchanges)),
+      exchanges_(make_writers(spec, senders_of_, pool_, wiring.random_seed)),
+      gate_(wiring.input_channels),
+      valve_(make_valve(wiring.input_channels.size())),
+      open_channels_of_port_(count_by_port(wiring.input_channels)),
+      chain_(spec, std::move(wiring.contexts), exchanges_, pool_, metrics),
+      is_source_(spec.stages.front().role == StageRole::source) {
+  WEIR_CHECK(is_source_ == wiring.input_channels.empty());
+}
+
+void TaskCore::receive(ChannelIndex channel, ChargedElement content) {
+  gate_.put(channel, std::move(content));
+}
+
+void TaskCore::add_credit(std::uint32_t exchange, std::uint32_t consumer, std::uint64_t bytes,
+                          BatchPtr reusable) {
+  WEIR_CHECK(exchange < senders_of_.size());
+  WEIR_CHECK(consumer < senders_of_[exchange].size());
+  senders_of_[exchange][consumer]->add_credit(bytes);
+  if (reusable != nullptr) pool_.put(std::move(reusable));
+}
+
+Result<void> TaskCore::add_split(Split split) {
+  WEIR_CHECK(splits_ == SplitState::asked);
+  splits_ = SplitState::unasked;
+  return chain_.source().add_split(std::move(split));
+}
+
+void TaskCore::ask_again_at(ProcessingTime time) {
+  WEIR_CHECK(splits_ == SplitState::asked);
+  splits_ = SplitState::waiting;
+  ask_split_at_ = time;
+}
+
+void TaskCore::no_more_splits() {
+  WEIR_CHECK(splits_ == SplitState::asked);
+  splits_ = SplitState::exhausted;
+}
+
+Result<StepOutcome> TaskCore::step() {
+  const MonotonicTime begin = clock_->now();
+  set(metrics_->step_began_ns, std::int64_t{begin.time_since_epoch().count()});
+  const StepBudget budget(*clock_, limits::step_time_max);
+  bool starved = false;
+  do {
+    WEIR_TRY(advance_exchanges());
+    const auto activity = chain_.turn(budget, clock_->processing_time());
+    if (!activity) return activity.error();
+    settle_consumed();
+    if (*activity == ChainActivity::worked) continue;
+    const auto fed = feed_head(budget);
+    if (!fed) return fed.error();
+    starved = !*fed;
+  } while (!starved && !budget.spent());
+  for (auto& exchange : exchanges_) exchange->flush_to_idle_receivers();
+  if (valve_) set(metrics_->watermark_ms, valve_->current().ms);
+  add(metrics_->busy_ns, static_cast<std::uint64_t>((clock_->now() - begin).count()));
+  set(metrics_->step_began_ns, std::int64_t{0});
+  return outcome(starved);
+}
+
+Result<void> TaskCore::advance_exchanges() {
+  for (auto& exchange : exchanges_) WEIR_TRY(exchange->advance());
+  return {};
+}
+
+// The head is done with its batch, or has passed it on: the sender may send as much again.
+void TaskCore::settle_consumed() {
+  if (!charged_ || chain_.head_is_busy()) return;
+  const auto [channel, bytes] = *charged_;
+  charged_.reset();
+  environment_->return_credit(channel, bytes, chain_.take_consumed());
+}
+
+Result<bool> TaskCore::feed_head(const StepBudget& budget) {
+  if (!chain_.wants_input()) return false;
+  return is_source_ ? poll_source(budget) : Result<bool>(take_from_gate());
+}
+
+Result<bool> TaskCore::poll_source(const StepBudget& budget) {
+  const ProcessingTime now = clock_->processing_time();
+  if (source_ended_ || splits_ == SplitState::asked) return false;
+  if (splits_ == SplitState::waiting) {
+    if (now < ask_split_at_) return false;
+    splits_ = SplitState::unasked;
+  }
+  if (source_idle_until_ && now < *source_idle_until_) return false;
+  source_idle_until_.reset();
+
+  const auto poll = chain_.poll_source(budget);
+  if (!poll) return poll.error();
+  set(metrics_->read_units, chain_.source().read_units());
+  switch (poll->result) {
+    case PollResult::more: return true;
+    case PollResult::idle: source_idle_until_ = poll->wake_at; return true;
+    case PollResult::need_split:
+      if (splits_ == SplitState::exhausted) break;
+      splits_ = SplitState::asked;
+      environment_->request_split();
+      return true;
+    case PollResult::finished: break;
+  }
+  source_ended_ = true;
+  chain_.end_source();
+  return true;
+}
+
+bool TaskCore::take_from_gate() {
+  auto item = gate_.take(chain_.next_input());
+  if (!item) return false;
+  auto* batch = std::get_if<BatchPtr>(&item->content.element);
+  if (batch == nullptr) {
+    feed_control(*item);
+    return true;
+  }
+  add(metrics_->records_in, (*batch)->size());
+  charged_.emplace(item->channel, item->content.charged_bytes);
+  chain_.feed(item->port, std::move(*batch));
+  return true;
+}
+
+void TaskCore::feed_control(const GateItem& item) {
+  const Element& element = item.content.element;
+  if (const auto* watermark = std::get_if<Watermark>(&element)) {
+    feed_valve_output(valve_->on_watermark(item.channel, watermark->time));
+  } else if (const auto* status = std::get_if<WatermarkStatus>(&element)) {
+    feed_valve_output(valve_->on_status(item.channel, status->idle));
+  } else {
+    end_channel(item.channel, item.port);
+  }
+}
+
+void TaskCore::feed_valve_output(const ValveOutput& output) {
+  if (output.watermark) chain_.feed(InputPort{0}, Watermark{*output.watermark});
+  if (output.idle) chain_.feed(InputPort{0}, WatermarkStatus{*output.idle});
+}
+
+void TaskCore::end_channel(ChannelIndex channel, InputPort port) {
+  feed_valve_output(valve_->on_status(channel, false));
+  feed_valve_output(valve_->on_watermark(channel, EventTime::max()));
+  if (--open_channels_of_port_[port.value] == 0) chain_.feed(port, EndOfInput{});
+}
+
+StepOutcome TaskCore::outcome(bool starved) {
+  if (chain_.ended() && everything_left()) return {StepOutcome::Kind::finished, {}};
+  if (!starved) return {StepOutcome::Kind::again, {}};
+  set(metrics_->backpressured, !chain_.wants_input() && !chain_.ended());
+  auto wake_at = chain_.next_timer();
+  const auto consider = [&wake_at](ProcessingTime time) {
+    if (!wake_at || time < *wake_at) wake_at = time;
+  };
+  if (source_idle_until_) consider(*source_idle_until_);
+  if (splits_ == SplitState::waiting) consider(ask_split_at_);
+  return {StepOutcome::Kind::waiting, wake_at};
+}
+
+bool TaskCore::everything_left() const {
+  return std::ranges::all_of(exchanges_, [](const auto& exchange) { return exchange->drained(); }) &&
+         std::ranges::all_of(senders_, [](const auto& sender) { return sender->drained(); });
+}
+
+}  // namespace weir

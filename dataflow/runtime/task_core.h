@@ -1,0 +1,122 @@
+// One subtask of one vertex: its input, its operators and its output, moved on step by step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "dataflow/runtime/batch_pool.h"
+#include "dataflow/runtime/chain_spec.h"
+#include "dataflow/runtime/channel_sender.h"
+#include "dataflow/runtime/exchange_writer.h"
+#include "dataflow/runtime/input_gate.h"
+#include "dataflow/runtime/operator_chain.h"
+#include "dataflow/runtime/task_metrics.h"
+#include "dataflow/runtime/watermark_valve.h"
+
+namespace weir {
+
+// What a task asks of the world, besides sending on its channels.
+class TaskEnvironment {
+ public:
+  virtual ~TaskEnvironment() = default;
+  // Gives the sender of an input channel back what it was charged, with an empty batch for reuse or null.
+  virtual void return_credit(ChannelIndex channel, std::uint64_t bytes, BatchPtr reusable) = 0;
+  // Asks the source's enumerator for a split: `add_split`, `ask_again_at` or `no_more_splits` answers.
+  virtual void request_split() = 0;
+};
+
+// How a step ended.
+struct StepOutcome {
+  enum class Kind : std::uint8_t {
+    again,     // there is more to do now
+    waiting,   // until something arrives, or `wake_at`
+    finished,  // everything is done and has left
+  } kind;
+  std::optional<ProcessingTime> wake_at;
+};
+
+// The outgoing channels of one exchange, by consuming subtask.
+struct ExchangeChannels {
+  std::vector<ChannelTransport*> transports;
+  std::uint64_t window_bytes;
+};
+
+// The whole logic of a task actor, without the actor: message handlers call `receive` and its like, which only
+// enqueue; a self-sent message calls `step`, which works for at most about limits::step_time_max.
+//
+// Time is read from the clock handed in. Not thread-safe: one thread at a time.
+class TaskCore {
+ public:
+  struct Wiring {
+    std::vector<OperatorContext> contexts;     // one per stage
+    std::vector<InputPort> input_channels;     // the port of each input channel
+    std::vector<ExchangeChannels> exchanges;   // one per exchange
+    std::uint64_t random_seed = 0;
+  };
+
+  // All that is referred to outlives the core.
+  TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& environment, const Clock& clock,
+           TaskMetrics& metrics);
+
+  [[nodiscard]] Result<void> open() { return chain_.open(); }
+
+  // Enqueue; the next step sees it.
+  void receive(ChannelIndex channel, ChargedElement content);
+  // Credit for an outgoing channel: exchange and index of the consumer within it.
+  void add_credit(std::uint32_t exchange, std::uint32_t consumer, std::uint64_t bytes, BatchPtr reusable);
+  [[nodiscard]] Result<void> add_split(Split split);
+  void ask_again_at(ProcessingTime time);
+  void no_more_splits();
+  void wake() { chain_.wake(); }
+
+  [[nodiscard]] Result<StepOutcome> step();
+
+  // Requires that a step said `finished`.
+  [[nodiscard]] Result<std::vector<OperatorChain::SinkCommit>> prepare_commit() {
+    return chain_.prepare_commit();
+  }
+  void close() { chain_.close(); }
+
+  [[nodiscard]] const InputGate& gate() const { return gate_; }
+  [[nodiscard]] const WatermarkValve* valve() const { return valve_ ? &*valve_ : nullptr; }
+
+ private:
+  enum class SplitState : std::uint8_t { unasked, asked, waiting, exhausted };
+
+  [[nodiscard]] Result<bool> feed_head(const StepBudget& budget);
+  [[nodiscard]] Result<bool> poll_source(const StepBudget& budget);
+  [[nodiscard]] bool take_from_gate();
+  void feed_control(const GateItem& item);
+  void feed_valve_output(const ValveOutput& output);
+  void end_channel(ChannelIndex channel, InputPort port);
+  void settle_consumed();
+  [[nodiscard]] Result<void> advance_exchanges();
+  [[nodiscard]] bool everything_left() const;
+  [[nodiscard]] StepOutcome outcome(bool starved);
+
+  TaskEnvironment* environment_;
+  const Clock* clock_;
+  TaskMetrics* metrics_;
+  BatchPool pool_;
+  std::vector<std::unique_ptr<ChannelSender>> senders_;   // of all exchanges
+  std::vector<std::vector<ChannelSender*>> senders_of_;   // by exchange
+  std::vector<std::unique_ptr<ExchangeWriter>> exchanges_;
+  InputGate gate_;
+  std::optional<WatermarkValve> valve_;                   // none for sources
+  std::vector<std::uint32_t> open_channels_of_port_;
+  OperatorChain chain_;
+  std::optional<std::pair<ChannelIndex, std::uint64_t>> charged_;  // of the batch the head works on
+
+  bool is_source_;
+  bool source_ended_ = false;
+  SplitState splits_ = SplitState::unasked;
+  ProcessingTime ask_split_at_{};                         // when waiting
+  std::optional<ProcessingTime> source_idle_until_;
+};
+
+}  // namespace weir

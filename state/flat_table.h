@@ -1,0 +1,198 @@
+// A hash table for the state of one key group.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "base/byte_size.h"
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/ids.h"
+
+namespace weir {
+
+// Maps keys to values in one flat array with linear probing. The caller brings the hash, computed once per record.
+//
+// A byte per slot holds 7 bits of the hash, so most probes that miss never touch the slot. The bits that choose the
+// slot (low), the tag (25…31) and the key group (32…63) are disjoint. At most 3/4 of the slots are used; the table
+// allocates nothing while it is empty. Erasing shifts the entries behind back (Knuth, TAOCP 3, 6.4 R), so there are
+// no tombstones. References are valid until the next insertion or erasure. Not thread-safe.
+template <class K, class V>
+class FlatTable {
+ public:
+  FlatTable() = default;
+  FlatTable(FlatTable&& other) noexcept { swap(other); }
+  FlatTable& operator=(FlatTable&& other) noexcept {
+    FlatTable moved(std::move(other));
+    swap(moved);
+    return *this;
+  }
+  FlatTable(const FlatTable&) = delete;
+  FlatTable& operator=(const FlatTable&) = delete;
+  ~FlatTable() { release(); }
+
+  // The key's value, made by V{} if absent. Requires hash == hash_of(key).
+  V& find_or_insert(KeyHash hash, const K& key) {
+    const std::uint8_t tag = tag_of(hash);
+    for (std::size_t i = hash & mask_;; i = (i + 1) & mask_) {
+      if (tags_[i] == tag && keys_equal(slots_[i].key, key)) return slots_[i].value;
+      if (tags_[i] == 0) return insert_at(i, tag, hash, key);
+    }
+  }
+
+  // Null if absent.
+  [[nodiscard]] V* find(KeyHash hash, const K& key) {
+    const std::uint8_t tag = tag_of(hash);
+    for (std::size_t i = hash & mask_; tags_[i] != 0; i = (i + 1) & mask_) {
+      if (tags_[i] == tag && keys_equal(slots_[i].key, key)) return &slots_[i].value;
+    }
+    return nullptr;
+  }
+
+  // Returns whether the key was there.
+  bool erase(KeyHash hash, const K& key) {
+    const std::uint8_t tag = tag_of(hash);
+    for (std::size_t i = hash & mask_; tags_[i] != 0; i = (i + 1) & mask_) {
+      if (tags_[i] == tag && keys_equal(slots_[i].key, key)) {
+        erase_slot(i);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void prefetch(KeyHash hash) const {
+    __builtin_prefetch(&tags_[hash & mask_]);
+    __builtin_prefetch(&slots_[hash & mask_], 1);
+  }
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+
+  // Position of a resumable walk, from 0 to slot_count(). `next_used` returns the first used slot at or behind
+  // `slot`, or slot_count().
+  [[nodiscard]] std::size_t slot_count() const { return slots_ == nullptr ? 0 : mask_ + 1; }
+  [[nodiscard]] std::size_t next_used(std::size_t slot) const {
+    const std::size_t end = slot_count();
+    while (slot < end && tags_[slot] == 0) ++slot;
+    return slot;
+  }
+  // Requires that `slot` is used.
+  [[nodiscard]] const K& key_at(std::size_t slot) const { return slots_[slot].key; }
+  [[nodiscard]] V& value_at(std::size_t slot) { return slots_[slot].value; }
+
+  // Drops all entries and keeps the memory.
+  void clear() {
+    if (size_ == 0) return;
+    destroy_entries();
+    std::memset(tags_, 0, mask_ + 1);
+    size_ = 0;
+  }
+
+  // Memory held, with what keys and values own elsewhere; O(size) when they own something.
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t total = slot_count() * (sizeof(Slot) + 1);
+    if constexpr (has_heap<K> || has_heap<V>) {
+      for (std::size_t i = next_used(0); i < slot_count(); i = next_used(i + 1)) {
+        total += heap_bytes(slots_[i].key) + heap_bytes(slots_[i].value);
+      }
+    }
+    return total;
+  }
+
+ private:
+  struct Slot {
+    K key;
+    V value;
+  };
+  static constexpr std::size_t initial_slots = 8;
+  static inline std::uint8_t no_tags[1] = {0};  // what an empty table probes; never written
+
+  static std::uint8_t tag_of(KeyHash hash) {
+    return static_cast<std::uint8_t>(0x80U | ((hash >> 25) & 0x7fU));
+  }
+
+  V& insert_at(std::size_t slot, std::uint8_t tag, KeyHash hash, const K& key) {
+    if ((size_ + 1) * 4 > slot_count() * 3) [[unlikely]] {
+      grow();
+      slot = free_slot(hash);
+    }
+    ::new (static_cast<void*>(&slots_[slot])) Slot{key, V{}};
+    tags_[slot] = tag;
+    ++size_;
+    return slots_[slot].value;
+  }
+
+  [[nodiscard]] std::size_t free_slot(KeyHash hash) const {
+    std::size_t i = hash & mask_;
+    while (tags_[i] != 0) i = (i + 1) & mask_;
+    return i;
+  }
+
+  void grow() {
+    FlatTable bigger;
+    bigger.allocate(slots_ == nullptr ? initial_slots : (mask_ + 1) * 2);
+    for (std::size_t i = next_used(0); i < slot_count(); i = next_used(i + 1)) {
+      const KeyHash hash = hash_of(slots_[i].key);
+      const std::size_t to = bigger.free_slot(hash);
+      ::new (static_cast<void*>(&bigger.slots_[to])) Slot(std::move(slots_[i]));
+      bigger.tags_[to] = tags_[i];
+    }
+    bigger.size_ = size_;
+    swap(bigger);
+  }
+
+  void erase_slot(std::size_t hole) {
+    slots_[hole].~Slot();
+    tags_[hole] = 0;
+    --size_;
+    for (std::size_t i = (hole + 1) & mask_; tags_[i] != 0; i = (i + 1) & mask_) {
+      const std::size_t home = hash_of(slots_[i].key) & mask_;
+      const bool may_fill_hole = ((i - home) & mask_) >= ((i - hole) & mask_);
+      if (!may_fill_hole) continue;
+      ::new (static_cast<void*>(&slots_[hole])) Slot(std::move(slots_[i]));
+      tags_[hole] = tags_[i];
+      slots_[i].~Slot();
+      tags_[i] = 0;
+      hole = i;
+    }
+  }
+
+  void allocate(std::size_t slot_count) {
+    slots_ = std::allocator<Slot>{}.allocate(slot_count);
+    tags_ = new std::uint8_t[slot_count]();
+    mask_ = slot_count - 1;
+  }
+
+  void destroy_entries() {
+    if constexpr (!std::is_trivially_destructible_v<Slot>) {
+      for (std::size_t i = next_used(0); i < slot_count(); i = next_used(i + 1)) slots_[i].~Slot();
+    }
+  }
+
+  void release() {
+    if (slots_ == nullptr) return;
+    destroy_entries();
+    std::allocator<Slot>{}.deallocate(slots_, mask_ + 1);
+    delete[] tags_;
+  }
+
+  void swap(FlatTable& other) noexcept {
+    std::swap(slots_, other.slots_);
+    std::swap(tags_, other.tags_);
+    std::swap(mask_, other.mask_);
+    std::swap(size_, other.size_);
+  }
+
+  Slot* slots_ = nullptr;         // owned
+  std::uint8_t* tags_ = no_tags;  // owned unless slots_ is null; 0 = free
+  std::size_t mask_ = 0;          // slot count − 1
+  std::size_t size_ = 0;
+};
+
+}  // namespace weir
