@@ -147,7 +147,7 @@ struct Codec {
   }
 
  private:
-  static consteval void explain() {
+  static constexpr void explain() {
     if constexpr (std::is_pointer_v<T>) {
       static_assert(codec_detail::never<T>,
                     "weir: a pointer has no codec: store the value it points to");
@@ -290,8 +290,8 @@ struct TupleCodec : ReadsInPlace<T> {
   }
 };
 
-// Containers that grow by inserting at the end.
-template <class Container, class Element, auto Insert>
+// Containers, by what adds one element that is read from a reader.
+template <class Container, class Element, class Add>
 struct ContainerCodec : ReadsInPlace<Container> {
   static constexpr bool parts_encodable = Encodable<Element>;
   static constexpr std::size_t least_bytes = 4;
@@ -303,11 +303,7 @@ struct ContainerCodec : ReadsInPlace<Container> {
     container.clear();
     const std::size_t count = reader.count(codec_detail::least_bytes<Element>());
     reserve(container, std::min(count, reader.remaining() / sizeof(Element) + 1));
-    for (std::size_t i = 0; i < count && reader.ok(); ++i) {
-      Element element{};
-      decode_into(reader, element);
-      if (reader.ok()) Insert(container, std::move(element));
-    }
+    for (std::size_t i = 0; i < count && reader.ok(); ++i) Add::read(reader, container);
     if (reader.ok() && container.size() != count) reader.fail("keys that differ from one another");
   }
 
@@ -325,11 +321,35 @@ struct ContainerCodec : ReadsInPlace<Container> {
   }
 };
 
-inline constexpr auto push_back = [](auto& container, auto&& element) {
-  container.push_back(std::move(element));
+struct AddAtBack {
+  template <class Sequence>
+  static void read(ByteReader& reader, Sequence& sequence) {
+    decode_into(reader, sequence.emplace_back());
+  }
+  static void read(ByteReader& reader, std::vector<bool>& bits) {
+    bool bit = false;
+    decode_into(reader, bit);
+    bits.push_back(bit);
+  }
 };
-inline constexpr auto insert = [](auto& container, auto&& element) {
-  container.insert(container.end(), std::move(element));
+
+// Keys of ordered containers come in order, so the end is where they go.
+struct AddKey {
+  template <class Set>
+  static void read(ByteReader& reader, Set& set) {
+    typename Set::key_type key{};
+    decode_into(reader, key);
+    if (reader.ok()) set.insert(set.end(), std::move(key));
+  }
+};
+
+struct AddEntry {
+  template <class Map>
+  static void read(ByteReader& reader, Map& map) {
+    typename Map::key_type key{};
+    decode_into(reader, key);
+    if (reader.ok()) decode_into(reader, map.try_emplace(map.end(), std::move(key))->second);
+  }
 };
 
 }  // namespace codec_detail
@@ -377,9 +397,9 @@ struct Codec<std::array<T, N>> : codec_detail::ReadsInPlace<std::array<T, N>> {
 
 template <class T, class Allocator>
 struct Codec<std::vector<T, Allocator>>
-    : codec_detail::ContainerCodec<std::vector<T, Allocator>, T, codec_detail::push_back> {
+    : codec_detail::ContainerCodec<std::vector<T, Allocator>, T, codec_detail::AddAtBack> {
   using Vector = std::vector<T, Allocator>;
-  using Elements = codec_detail::ContainerCodec<Vector, T, codec_detail::push_back>;
+  using Elements = codec_detail::ContainerCodec<Vector, T, codec_detail::AddAtBack>;
   static void encode(ByteWriter& writer, const Vector& vector) {
     if constexpr (is_flat<T>) {
       writer.count(vector.size());
@@ -402,25 +422,25 @@ struct Codec<std::vector<T, Allocator>>
 
 template <class T, class Allocator>
 struct Codec<std::deque<T, Allocator>>
-    : codec_detail::ContainerCodec<std::deque<T, Allocator>, T, codec_detail::push_back> {};
+    : codec_detail::ContainerCodec<std::deque<T, Allocator>, T, codec_detail::AddAtBack> {};
 
 template <class T, class... Policies>
 struct Codec<std::set<T, Policies...>>
-    : codec_detail::ContainerCodec<std::set<T, Policies...>, T, codec_detail::insert> {};
+    : codec_detail::ContainerCodec<std::set<T, Policies...>, T, codec_detail::AddKey> {};
 
 template <class T, class... Policies>
 struct Codec<std::unordered_set<T, Policies...>>
-    : codec_detail::ContainerCodec<std::unordered_set<T, Policies...>, T, codec_detail::insert> {};
+    : codec_detail::ContainerCodec<std::unordered_set<T, Policies...>, T, codec_detail::AddKey> {};
 
 template <class Key, class Value, class... Policies>
 struct Codec<std::map<Key, Value, Policies...>>
     : codec_detail::ContainerCodec<std::map<Key, Value, Policies...>, std::pair<Key, Value>,
-                                   codec_detail::insert> {};
+                                   codec_detail::AddEntry> {};
 
 template <class Key, class Value, class... Policies>
 struct Codec<std::unordered_map<Key, Value, Policies...>>
     : codec_detail::ContainerCodec<std::unordered_map<Key, Value, Policies...>,
-                                   std::pair<Key, Value>, codec_detail::insert> {};
+                                   std::pair<Key, Value>, codec_detail::AddEntry> {};
 
 template <class T>
 struct Codec<std::optional<T>> : codec_detail::ReadsInPlace<std::optional<T>> {

@@ -35,7 +35,7 @@
 #include <variant>
 #include <vector>
 
-#define XXH_INLINE_ALL
+#define XXH_INLINE_ALL  // NOLINT(readability-identifier-naming): xxHash's own switch
 #include <xxhash.h>
 
 #include "base/ids.h"
@@ -161,7 +161,7 @@ struct KeyTraits {
   }
 
  private:
-  static consteval void explain() {
+  static constexpr void explain() {
     if constexpr (hash_detail::is_map_or_set<T>) {
       static_assert(hash_detail::never<T>,
                     "weir: a map, a set or an unordered container cannot be (in) a key: use a "

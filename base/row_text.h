@@ -30,6 +30,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <ratio>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -68,11 +69,16 @@ template <class First, class Second>
 inline constexpr bool is_tuple<std::pair<First, Second>> = true;
 template <class... Ts>
 inline constexpr bool is_tuple<std::tuple<Ts...>> = true;
+template <class Period>
+inline constexpr bool is_whole_milliseconds = std::ratio_divide<Period, std::milli>::den == 1;
+
 template <class T>
-inline constexpr bool is_system_time = std::same_as<T, EventTime> || std::same_as<T, ProcessingTime>;
+inline constexpr bool is_system_time =
+    std::same_as<T, EventTime> || std::same_as<T, ProcessingTime>;
 template <std::integral Rep, class Period>
 inline constexpr bool is_system_time<
-    std::chrono::time_point<std::chrono::system_clock, std::chrono::duration<Rep, Period>>> = true;
+    std::chrono::time_point<std::chrono::system_clock, std::chrono::duration<Rep, Period>>> =
+    is_whole_milliseconds<Period> || Period::num == 1;
 
 // Tells the kinds of values apart; earlier ones win.
 template <class T>
@@ -90,7 +96,9 @@ concept Counted = requires(const T& value) {
   typename T::period;
 };
 template <class T>
-concept Since = requires(const T& value) { value.time_since_epoch().count(); };
+concept Since = requires(const T& value) {
+  value.time_since_epoch().count();
+};
 template <class T>
 concept Range = requires(const T& range) {
   range.begin();
@@ -98,7 +106,9 @@ concept Range = requires(const T& range) {
   typename T::value_type;
 };
 template <class T>
-concept MapLike = Range<T> && requires { typename T::mapped_type; };
+concept MapLike = Range<T> && requires {
+  typename T::mapped_type;
+};
 template <class T>
 concept Shown = requires(const T& value) {
   { to_string(value) } -> std::convertible_to<std::string>;
@@ -110,31 +120,55 @@ template <class Tag, class Rep>
 inline constexpr bool is_id<StrongId<Tag, Rep>> = true;
 
 template <class T>
+concept Numeric = Number<T> || std::is_enum_v<T> || Counted<T> || Since<T> || is_id<T>;
+
+// The number that a value is written as.
+template <Numeric T>
+[[nodiscard]] constexpr auto number_of(const T& value) {
+  if constexpr (std::is_enum_v<T>) {
+    return static_cast<std::underlying_type_t<T>>(value);
+  } else if constexpr (Counted<T>) {
+    return value.count();
+  } else if constexpr (Since<T>) {
+    return value.time_since_epoch().count();
+  } else if constexpr (is_id<T>) {
+    return value.value;
+  } else {
+    return value;
+  }
+}
+
+template <class T>
 void append_number(std::string& out, T value) {
   char digits[64];
   const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
   out.append(digits, end);
 }
 
+// The library's own arithmetic overflows near the ends of what a time_point can hold: so by ticks.
 template <class Rep, class Period>
 void append_time(std::string& out, std::chrono::sys_time<std::chrono::duration<Rep, Period>> at) {
-  using PerMillisecond = std::ratio_divide<Period, std::milli>;
-  if constexpr (PerMillisecond::den == 1) {
-    // Not by EventTime::of, which overflows for far times of coarse ticks.
-    const std::int64_t ticks = at.time_since_epoch().count();
+  const std::int64_t ticks = at.time_since_epoch().count();
+  if constexpr (is_whole_milliseconds<Period>) {
+    constexpr std::int64_t ms_per_tick = std::ratio_divide<Period, std::milli>::num;
     std::int64_t ms = 0;
-    const bool overflows = __builtin_mul_overflow(ticks, PerMillisecond::num, &ms);
-    out += to_string(!overflows  ? EventTime{ms}
-                     : ticks > 0 ? EventTime::max()
-                                 : EventTime::min());
+    const bool overflows = __builtin_mul_overflow(ticks, ms_per_tick, &ms);
+    if (overflows) ms = ticks > 0 ? EventTime::max().ms : EventTime::min().ms;
+    out += to_string(EventTime{ms});
   } else {
-    const auto second = std::chrono::floor<std::chrono::seconds>(at);
-    const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(at - second);
-    append_time(out, EventTime::of(second), rest.count());
+    const std::int64_t of_second = (ticks % Period::den + Period::den) % Period::den;
+    const std::int64_t second = ticks / Period::den - (ticks % Period::den < 0 ? 1 : 0);
+    const std::chrono::duration<std::int64_t, Period> rest{of_second};
+    append_time(out, EventTime{second * 1000},
+                std::chrono::duration_cast<std::chrono::nanoseconds>(rest).count());
   }
 }
-inline void append_time(std::string& out, EventTime at) { out += to_string(at); }
-inline void append_time(std::string& out, ProcessingTime at) { out += to_string(EventTime{at.ms}); }
+inline void append_time(std::string& out, EventTime at) {
+  out += to_string(at);
+}
+inline void append_time(std::string& out, ProcessingTime at) {
+  out += to_string(EventTime{at.ms});
+}
 
 // What JSON and text have in common is the walk over the value, below; what they differ in is here.
 struct Json {
@@ -172,7 +206,7 @@ struct Plain {
 };
 
 template <class T>
-consteval void explain() {
+constexpr void explain() {
   if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>) {
     reflect_detail::require_aggregate<T>();
   } else {
@@ -189,24 +223,34 @@ class Walk {
 
   template <class T>
   void value(const T& value, bool on_top = false) {
-    if constexpr (Null<T>) out_ += Style::null;
-    else if constexpr (TextLike<T>) Style::append_string(out_, value);
-    else if constexpr (std::same_as<T, char>) Style::append_string(out_, {&value, 1});
-    else if constexpr (std::same_as<T, bool>) out_ += value ? "true" : "false";
-    else if constexpr (Time<T>) time(value);
-    else if constexpr (Number<T>) number(value);
-    else if constexpr (std::is_enum_v<T>) number(static_cast<std::underlying_type_t<T>>(value));
-    else if constexpr (Counted<T>) number(value.count());
-    else if constexpr (Since<T>) number(value.time_since_epoch().count());
-    else if constexpr (is_id<T>) number(value.value);
-    else if constexpr (is_optional<T>) optional(value, on_top);
-    else if constexpr (is_variant<T>) variant(value, on_top);
-    else if constexpr (is_tuple<T>) tuple(value, on_top);
-    else if constexpr (MapLike<T>) map(value);
-    else if constexpr (Range<T>) list(value);
-    else if constexpr (Aggregate<T>) record(value, on_top);
-    else if constexpr (Shown<T>) Style::append_string(out_, to_string(value));
-    else explain<T>();
+    if constexpr (Null<T>)
+      out_ += Style::null;
+    else if constexpr (TextLike<T>)
+      Style::append_string(out_, value);
+    else if constexpr (std::same_as<T, char>)
+      Style::append_string(out_, {&value, 1});
+    else if constexpr (std::same_as<T, bool>)
+      out_ += value ? "true" : "false";
+    else if constexpr (Time<T>)
+      time(value);
+    else if constexpr (Numeric<T>)
+      number(number_of(value));
+    else if constexpr (is_optional<T>)
+      optional(value, on_top);
+    else if constexpr (is_variant<T>)
+      variant(value, on_top);
+    else if constexpr (is_tuple<T>)
+      tuple(value, on_top);
+    else if constexpr (MapLike<T>)
+      map(value);
+    else if constexpr (Range<T>)
+      list(value);
+    else if constexpr (Aggregate<T>)
+      record(value, on_top);
+    else if constexpr (Shown<T>)
+      Style::append_string(out_, to_string(value));
+    else
+      explain<T>();
   }
 
  private:
@@ -230,14 +274,18 @@ class Walk {
 
   template <class T>
   void optional(const T& optional, bool on_top) {
-    if (optional) value(*optional, on_top);
-    else out_ += Style::null;
+    if (optional)
+      value(*optional, on_top);
+    else
+      out_ += Style::null;
   }
 
   template <class T>
   void variant(const T& variant, bool on_top) {
-    if (variant.valueless_by_exception()) out_ += Style::null;
-    else std::visit([&](const auto& held) { value(held, on_top); }, variant);
+    if (variant.valueless_by_exception())
+      out_ += Style::null;
+    else
+      std::visit([&](const auto& held) { value(held, on_top); }, variant);
   }
 
   template <class T>
@@ -314,29 +362,183 @@ void append_text(std::string& out, const T& value) {
 
 namespace row_text_detail {
 
-// A type that is several columns has one `CsvColumns` over each of its parts.
+// The rest is CSV: what has parts is spread over columns, all else is a cell.
 template <class T>
-struct CsvColumns {
-  static constexpr std::size_t count = 1;
-  static void names(std::vector<std::string>& names, const std::string& path) {
-    names.push_back(path.empty() ? "value" : path);
-  }
-};
+concept Spread = is_tuple<T> ||
+    (Aggregate<T> && !Null<T> && !Time<T> && !is_id<T> && !TextLike<T> && !Range<T>);
 
-inline std::string joined(const std::string& path, std::string_view name) {
-  return path.empty() ? std::string(name) : path + '.' + std::string(name);
+template <Spread T>
+[[nodiscard]] constexpr auto parts_of(const T& value) {
+  if constexpr (Aggregate<T>)
+    return fields_of(value);
+  else
+    return std::apply([](const auto&... part) { return std::tie(part...); }, value);
 }
 
-template <class... Parts>
-struct CsvColumnsOf {
-  static constexpr std::size_t count = (CsvColumns<Parts>::count + ... + 0);
-  template <class Names>
-  static void names(std::vector<std::string>& names, const std::string& path,
-                    [[maybe_unused]] const Names& part_names) {
-    [[maybe_unused]] std::size_t i = 0;
-    (CsvColumns<Parts>::names(names, joined(path, part_names[i++])), ...);
+template <Spread T>
+using PartTypes = decltype(parts_of(std::declval<const T&>()));
+
+// Calls f.operator()<Part>(i) for the types of the parts.
+template <Spread T, class F>
+constexpr void for_each_part_type(F&& f) {
+  using Parts = PartTypes<T>;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (f.template operator()<std::remove_cvref_t<std::tuple_element_t<I, Parts>>>(I), ...);
   }
+  (std::make_index_sequence<std::tuple_size_v<Parts>>{});
+}
+
+template <Spread T>
+[[nodiscard]] std::string part_name(std::size_t index) {
+  if constexpr (Aggregate<T>)
+    return std::string(field_names<T>()[index]);
+  else if constexpr (requires(T pair) { pair.first; })
+    return index == 0 ? "first" : "second";
+  else
+    return "value" + std::to_string(index);
+}
+
+template <class T>
+[[nodiscard]] constexpr std::size_t column_count() {
+  if constexpr (is_optional<T>) {
+    return column_count<typename T::value_type>();
+  } else if constexpr (Spread<T>) {
+    std::size_t count = 0;
+    for_each_part_type<T>([&]<class Part>(std::size_t) { count += column_count<Part>(); });
+    return count;
+  } else {
+    return 1;
+  }
+}
+
+// Appends the names of T's columns; `path` leads to T.
+template <class T>
+void append_column_names(std::string& header, const std::string& path) {
+  if constexpr (is_optional<T>) {
+    append_column_names<typename T::value_type>(header, path);
+  } else if constexpr (Spread<T>) {
+    for_each_part_type<T>([&]<class Part>(std::size_t index) {
+      const std::string name = part_name<T>(index);
+      append_column_names<Part>(header, path.empty() ? name : path + '.' + name);
+    });
+  } else {
+    if (!header.empty()) header += ',';
+    header += path.empty() ? "value" : path;
+  }
+}
+
+class CsvLine {
+ public:
+  explicit CsvLine(std::string& out) : out_(out) {}
+
+  template <class T>
+  void columns(const T& value) {
+    if constexpr (is_optional<T>) {
+      if (value)
+        columns(*value);
+      else
+        empty_cells(column_count<T>());
+    } else if constexpr (Spread<T>) {
+      std::apply([&](const auto&... part) { (columns(part), ...); }, parts_of(value));
+    } else {
+      next_cell();
+      content(value);
+    }
+  }
+
+ private:
+  void next_cell() { out_ += std::exchange(separator_, ","); }
+
+  void empty_cells(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) next_cell();
+  }
+
+  template <class T>
+  void content(const T& value) {
+    if constexpr (Null<T>)
+      return;
+    else if constexpr (TextLike<T>)
+      append_csv_cell(out_, value);
+    else if constexpr (std::same_as<T, char>)
+      append_csv_cell(out_, {&value, 1});
+    else if constexpr (is_optional<T>)
+      value ? content(*value) : void();
+    else if constexpr (is_variant<T>)
+      alternative(value);
+    else if constexpr (Range<T> || Spread<T>)
+      json_in_cell(value);
+    else if constexpr (Shown<T> && !Time<T>)
+      append_csv_cell(out_, to_string(value));
+    else
+      append_text(out_, value);  // a number, bool or time: nothing to quote
+  }
+
+  template <class Variant>
+  void alternative(const Variant& variant) {
+    if (variant.valueless_by_exception()) return;
+    std::visit([&](const auto& held) { content(held); }, variant);
+  }
+
+  template <class T>
+  void json_in_cell(const T& value) {
+    std::string json;
+    append_json(json, value);
+    append_csv_cell(out_, json);
+  }
+
+  std::string& out_;
+  std::string_view separator_;
 };
 
 }  // namespace row_text_detail
+
+// One line of CSV. Every T has the same number of cells, whatever its value.
+template <class T>
+void append_csv(std::string& out, const T& value) {
+  row_text_detail::CsvLine{out}.columns(value);
+}
+
+// The names of the columns that append_csv writes; "value" if T has no parts.
+template <class T>
+[[nodiscard]] std::string csv_header() {
+  std::string header;
+  row_text_detail::append_column_names<T>(header, {});
+  return header;
+}
+
+namespace row_text_detail {
+
+template <class T>
+[[nodiscard]] consteval bool is_writable();
+
+template <class... Ts>
+[[nodiscard]] consteval bool all_writable(std::type_identity<std::variant<Ts...>>) {
+  return (is_writable<Ts>() && ...);
+}
+template <class... Ts>
+[[nodiscard]] consteval bool all_writable(std::type_identity<std::tuple<Ts...>>) {
+  return (is_writable<std::remove_cvref_t<Ts>>() && ...);
+}
+
+template <class T>
+[[nodiscard]] consteval bool is_writable() {
+  if constexpr (Null<T> || TextLike<T> || Time<T> || std::is_arithmetic_v<T> || Numeric<T>) {
+    return true;
+  } else if constexpr (is_optional<T> || Range<T>) {
+    return is_writable<typename T::value_type>();
+  } else if constexpr (is_variant<T>) {
+    return all_writable(std::type_identity<T>{});
+  } else if constexpr (Spread<T>) {
+    return all_writable(std::type_identity<PartTypes<T>>{});
+  } else {
+    return Shown<T>;
+  }
+}
+
+}  // namespace row_text_detail
+
+// T can be written, with everything in it.
+template <class T>
+concept RowWritable = row_text_detail::is_writable<T>();
+
 }  // namespace weir

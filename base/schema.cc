@@ -44,31 +44,56 @@ bool operator==(const Schema& a, const Schema& b) {
 
 std::string_view name_of(SchemaKind kind) {
   switch (kind) {
-    case SchemaKind::boolean: return "bool";
-    case SchemaKind::character: return "char";
-    case SchemaKind::int8: return "int8";
-    case SchemaKind::int16: return "int16";
-    case SchemaKind::int32: return "int32";
-    case SchemaKind::int64: return "int64";
-    case SchemaKind::uint8: return "uint8";
-    case SchemaKind::uint16: return "uint16";
-    case SchemaKind::uint32: return "uint32";
-    case SchemaKind::uint64: return "uint64";
-    case SchemaKind::float32: return "float32";
-    case SchemaKind::float64: return "float64";
-    case SchemaKind::string: return "string";
-    case SchemaKind::enumeration: return "enum";
-    case SchemaKind::duration: return "duration";
-    case SchemaKind::time_point: return "time_point";
-    case SchemaKind::optional: return "optional";
-    case SchemaKind::list: return "list";
-    case SchemaKind::array: return "array";
-    case SchemaKind::set: return "set";
-    case SchemaKind::map: return "map";
-    case SchemaKind::tuple: return "tuple";
-    case SchemaKind::variant: return "variant";
-    case SchemaKind::record: return "record";
-    case SchemaKind::opaque: return "opaque";
+    case SchemaKind::boolean:
+      return "bool";
+    case SchemaKind::character:
+      return "char";
+    case SchemaKind::int8:
+      return "int8";
+    case SchemaKind::int16:
+      return "int16";
+    case SchemaKind::int32:
+      return "int32";
+    case SchemaKind::int64:
+      return "int64";
+    case SchemaKind::uint8:
+      return "uint8";
+    case SchemaKind::uint16:
+      return "uint16";
+    case SchemaKind::uint32:
+      return "uint32";
+    case SchemaKind::uint64:
+      return "uint64";
+    case SchemaKind::float32:
+      return "float32";
+    case SchemaKind::float64:
+      return "float64";
+    case SchemaKind::string:
+      return "string";
+    case SchemaKind::enumeration:
+      return "enum";
+    case SchemaKind::duration:
+      return "duration";
+    case SchemaKind::time_point:
+      return "time_point";
+    case SchemaKind::optional:
+      return "optional";
+    case SchemaKind::list:
+      return "list";
+    case SchemaKind::array:
+      return "array";
+    case SchemaKind::set:
+      return "set";
+    case SchemaKind::map:
+      return "map";
+    case SchemaKind::tuple:
+      return "tuple";
+    case SchemaKind::variant:
+      return "variant";
+    case SchemaKind::record:
+      return "record";
+    case SchemaKind::opaque:
+      return "opaque";
   }
   WEIR_CHECK(false);
   return {};
@@ -76,7 +101,7 @@ std::string_view name_of(SchemaKind kind) {
 
 std::string to_string(const Schema& schema) {
   if (schema.kind == SchemaKind::record) return schema.name + "{" + fields_text(schema) + "}";
-  const std::string kind(name_of(schema.kind));
+  std::string kind(name_of(schema.kind));
   if (schema.name.empty() && schema.fields.empty()) return kind;
   const bool both = !schema.name.empty() && !schema.fields.empty();
   return kind + "<" + schema.name + (both ? ", " : "") + fields_text(schema) + ">";

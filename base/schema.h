@@ -1,5 +1,5 @@
-// What a value's encoding consists of, as data: stored beside state, so that a program that wants to
-// read it back can first be told whether its types still are those that were written.
+// What a value's encoding consists of, as data: stored beside state, so that a program that wants
+// to read it back can first be told whether its types still are those that were written.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ enum class SchemaKind : std::uint8_t {
   opaque,       // name: the type; a class with a codec that does not say more
 };
 
-// A value. Equal schemas mean equal encodings, as far as opaque classes keep theirs; a renamed type or
-// field makes a difference, for to the reader it is another one.
+// A value. Equal schemas mean equal encodings, as far as opaque classes keep theirs; a renamed type
+// or field makes a difference, for to the reader it is another one.
 struct Schema {
   struct Field;
 
@@ -60,7 +60,8 @@ struct Schema::Field {
   friend bool operator==(const Field&, const Field&) = default;
 };
 
-// On one line: app::Visit{address: string, at: weir::EventTime{ms: int64}, tags: map<string, int32>}.
+// On one line: app::Visit{address: string, at: weir::EventTime{ms: int64}, tags: map<string,
+// int32>}.
 [[nodiscard]] std::string to_string(const Schema& schema);
 
 // The name in that text, such as "int64".
@@ -92,8 +93,8 @@ template <Encodable T>
 namespace schema_detail {
 
 template <class... Parts>
-[[nodiscard]] Schema of_parts(SchemaKind kind, std::string name = {}) {
-  Schema schema{kind, std::move(name), {}};
+[[nodiscard]] Schema of_parts(SchemaKind kind, std::string_view name = {}) {
+  Schema schema{kind, std::string(name), {}};
   (schema.fields.push_back({{}, schema_of<Parts>()}), ...);
   return schema;
 }
@@ -102,20 +103,29 @@ template <class T>
 [[nodiscard]] constexpr SchemaKind integer_kind() {
   constexpr bool is_signed = std::is_signed_v<T>;
   switch (sizeof(T)) {
-    case 1: return is_signed ? SchemaKind::int8 : SchemaKind::uint8;
-    case 2: return is_signed ? SchemaKind::int16 : SchemaKind::uint16;
-    case 4: return is_signed ? SchemaKind::int32 : SchemaKind::uint32;
-    default: return is_signed ? SchemaKind::int64 : SchemaKind::uint64;
+    case 1:
+      return is_signed ? SchemaKind::int8 : SchemaKind::uint8;
+    case 2:
+      return is_signed ? SchemaKind::int16 : SchemaKind::uint16;
+    case 4:
+      return is_signed ? SchemaKind::int32 : SchemaKind::uint32;
+    default:
+      return is_signed ? SchemaKind::int64 : SchemaKind::uint64;
   }
 }
 
 template <class T>
 [[nodiscard]] constexpr SchemaKind number_kind() {
-  if constexpr (std::is_same_v<T, bool>) return SchemaKind::boolean;
-  else if constexpr (std::is_same_v<T, char>) return SchemaKind::character;
-  else if constexpr (std::is_same_v<T, float>) return SchemaKind::float32;
-  else if constexpr (std::is_same_v<T, double>) return SchemaKind::float64;
-  else return integer_kind<T>();
+  if constexpr (std::is_same_v<T, bool>)
+    return SchemaKind::boolean;
+  else if constexpr (std::is_same_v<T, char>)
+    return SchemaKind::character;
+  else if constexpr (std::is_same_v<T, float>)
+    return SchemaKind::float32;
+  else if constexpr (std::is_same_v<T, double>)
+    return SchemaKind::float64;
+  else
+    return integer_kind<T>();
 }
 
 // Numbers and enums.
@@ -123,8 +133,7 @@ template <class T>
 struct Describe {
   static Schema schema() {
     if constexpr (std::is_enum_v<T>) {
-      return of_parts<std::underlying_type_t<T>>(SchemaKind::enumeration,
-                                                 std::string(type_name<T>()));
+      return of_parts<std::underlying_type_t<T>>(SchemaKind::enumeration, type_name<T>());
     } else {
       return {number_kind<T>(), {}, {}};
     }
@@ -144,7 +153,7 @@ struct Describe<T> {
  private:
   template <class... F>
   static Schema of_fields(std::type_identity<std::tuple<F...>>) {
-    return of_parts<F...>(SchemaKind::record, std::string(type_name<T>()));
+    return of_parts<F...>(SchemaKind::record, type_name<T>());
   }
 };
 
@@ -166,7 +175,7 @@ struct Describe<std::chrono::time_point<Clock, Duration>> {
   static Schema schema() {
     constexpr bool is_system = std::is_same_v<Clock, std::chrono::system_clock>;
     return of_parts<Duration>(SchemaKind::time_point,
-                              is_system ? "system_clock" : std::string(type_name<Clock>()));
+                              is_system ? "system_clock" : type_name<Clock>());
   }
 };
 

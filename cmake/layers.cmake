@@ -23,6 +23,7 @@ function(weir_layer name)
     set(scope PUBLIC)
     add_library(${target} STATIC ${sources})
     target_link_libraries(${target} PRIVATE ${ARG_PRIVATE})
+    target_compile_definitions(${target} PRIVATE WEIR_VERSION="${PROJECT_VERSION}")
     target_compile_options(${target} PRIVATE ${WEIR_WARNINGS}
       # __FILE__ in messages: "base/ids.h", wherever the tree lies.
       -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${stage}/=)

@@ -52,6 +52,9 @@ struct OperatorContext {
   AttemptId attempt{1};
   const Clock* clock = &system_clock();
   OperatorMetrics* metrics = nullptr;  // never null once open() is called
+  bool strict = false;                 // input that does not parse fails the task instead of being counted
+  // Says something to the people who run the job: into the log, with the task's name. From any thread.
+  std::function<void(const std::string&)> warn = [](const std::string&) {};
   // Ends `blocked`: makes the task run again. May be called from any thread, also after the task has ended.
   std::function<void()> waker = [] {};
 };

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -163,9 +162,12 @@ class FlatTable {
     }
   }
 
+  // One block: the slots, then their tags.
   void allocate(std::size_t slot_count) {
-    slots_ = std::allocator<Slot>{}.allocate(slot_count);
-    tags_ = new std::uint8_t[slot_count]();
+    void* block = ::operator new(slot_count * (sizeof(Slot) + 1), std::align_val_t{alignof(Slot)});
+    slots_ = static_cast<Slot*>(block);
+    tags_ = reinterpret_cast<std::uint8_t*>(slots_ + slot_count);
+    std::memset(tags_, 0, slot_count);
     mask_ = slot_count - 1;
   }
 
@@ -178,8 +180,7 @@ class FlatTable {
   void release() {
     if (slots_ == nullptr) return;
     destroy_entries();
-    std::allocator<Slot>{}.deallocate(slots_, mask_ + 1);
-    delete[] tags_;
+    ::operator delete(static_cast<void*>(slots_), std::align_val_t{alignof(Slot)});
   }
 
   void swap(FlatTable& other) noexcept {
@@ -189,8 +190,8 @@ class FlatTable {
     std::swap(size_, other.size_);
   }
 
-  Slot* slots_ = nullptr;         // owned
-  std::uint8_t* tags_ = no_tags;  // owned unless slots_ is null; 0 = free
+  Slot* slots_ = nullptr;         // owned block
+  std::uint8_t* tags_ = no_tags;  // inside the block, unless there is none; 0 = free
   std::size_t mask_ = 0;          // slot count − 1
   std::size_t size_ = 0;
 };

@@ -156,11 +156,10 @@ TEST(Reflect, fields_are_visited_with_their_names_and_can_be_changed) {
   Names seen;
   for_each_field(visit, [&]<class F>(std::string_view name, F& field) {
     seen.emplace_back(name);
-    field = F{};
+    if constexpr (std::is_same_v<F, std::string>) field = "changed";
   });
   EXPECT_EQ(seen, (Names{"address", "at", "region"}));
-  EXPECT_EQ(visit.address, "");
-  EXPECT_EQ(visit.region, std::nullopt);
+  EXPECT_EQ(visit.address, "changed");
 }
 
 TEST(Reflect, fields_of_a_const_value_are_const) {

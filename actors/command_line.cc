@@ -1,0 +1,170 @@
+#include "actors/command_line.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+#include <toml++/toml.h>
+
+namespace weir {
+namespace {
+
+// The options that are the same for all jobs, bound to their places.
+struct FixedOptions {
+  explicit FixedOptions(CommandLine& to) : app("", to.program) {
+    app.set_help_flag();
+    app.allow_extras();
+    app.add_option("--parallelism", to.parallelism, "subtasks of each step; default: the machine's cores")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--max-parallelism", to.max_parallelism, "key groups, the upper limit for rescaling")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--name", to.job_name, "name of the job; default: the program's")->type_name("TEXT");
+    app.add_flag("--strict", to.strict, "fail at the first record that does not parse");
+    app.add_flag("--no-chaining{false}", to.chaining, "run each step as an actor of its own");
+    app.add_flag("--explain", to.explain, "print the plans and stop");
+    app.add_option("--log-level", log_level, "debug, info, warning, error or off; default: warning")->type_name("LEVEL");
+    app.add_option("--log-file", to.log_file, "log there; default: standard error")->type_name("FILE");
+    app.add_option("--config", config, "read options from a TOML file; the command line wins")->type_name("FILE");
+    app.add_flag("--help,-h", to.help, "print this and stop");
+    app.add_flag("--version", to.version, "print the version and stop");
+  }
+
+  CLI::App app;
+  std::string log_level;
+  std::string config;
+};
+
+Error usage(std::string message) { return {Errc::bad_option, std::move(message)}; }
+
+// Runs CLI11, whose failures are exceptions.
+Result<void> parse(FixedOptions& fixed, std::vector<std::string> arguments) {
+  std::ranges::reverse(arguments);  // as CLI11 wants a vector
+  try {
+    fixed.app.parse(arguments);
+  } catch (const CLI::ParseError& e) {
+    return usage(e.what());
+  }
+  return {};
+}
+
+// What CLI11 did not know, as --name value, --name=value, or --name alone.
+Result<std::map<std::string, std::string>> read_extras(const std::vector<std::string>& extras) {
+  std::map<std::string, std::string> options;
+  for (std::size_t i = 0; i < extras.size(); ++i) {
+    const std::string& argument = extras[i];
+    if (!argument.starts_with("--") || argument.size() == 2) {
+      return usage("argument '" + argument + "' is unexpected: options are written --name value");
+    }
+    const std::size_t equals = argument.find('=');
+    std::string name = argument.substr(2, equals == std::string::npos ? equals : equals - 2);
+    std::string value;
+    if (equals != std::string::npos) {
+      value = argument.substr(equals + 1);
+    } else if (i + 1 < extras.size() && !extras[i + 1].starts_with("--")) {
+      value = extras[++i];
+    }
+    if (!options.emplace(name, std::move(value)).second) {
+      return usage("option --" + name + " is given more than once");
+    }
+  }
+  return options;
+}
+
+// The keys of a TOML file as arguments.
+Result<std::vector<std::string>> read_config(const std::string& path) {
+  std::vector<std::string> arguments;
+  try {
+    const toml::table table = toml::parse_file(path);
+    for (const auto& [key, value] : table) {
+      const std::string name(key.str());
+      if (value.is_boolean() && !value.as_boolean()->get()) continue;
+      arguments.push_back("--" + name);
+      if (value.is_boolean()) continue;
+      if (const auto text = value.value<std::string>()) {
+        arguments.push_back(*text);
+      } else if (const auto number = value.value_exact<std::int64_t>()) {
+        arguments.push_back(std::to_string(*number));
+      } else if (const auto real = value.value<double>()) {
+        std::ostringstream text_of_real;
+        text_of_real << *real;
+        arguments.push_back(text_of_real.str());
+      } else {
+        return usage(path + ": key '" + name + "' must be a text, a number, true or false");
+      }
+    }
+  } catch (const toml::parse_error& e) {
+    return usage(path + ":" + std::to_string(e.source().begin.line) + ": " + std::string(e.description()));
+  }
+  return arguments;
+}
+
+// Arguments of the file whose options the command line does not give itself.
+std::vector<std::string> not_overridden(const std::vector<std::string>& of_file,
+                                        const std::vector<std::string>& of_command_line) {
+  std::set<std::string> given;
+  for (const std::string& argument : of_command_line) given.insert(argument.substr(0, argument.find('=')));
+  std::vector<std::string> result;
+  bool skipped = false;
+  for (const std::string& argument : of_file) {
+    if (argument.starts_with("--")) skipped = given.contains(argument);
+    if (!skipped) result.push_back(argument);
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<CommandLine> read_command_line(int argc, const char* const* argv, std::uint32_t default_parallelism) {
+  CommandLine line;
+  line.program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "job";
+  line.job_name = line.program;
+  line.parallelism = default_parallelism;
+  std::vector<std::string> arguments(argv + std::min(1, argc), argv + argc);
+
+  std::string config;
+  {
+    CommandLine ignored = line;
+    FixedOptions first(ignored);
+    WEIR_TRY(parse(first, arguments));
+    config = first.config;
+  }
+  if (!config.empty()) {
+    auto of_file = read_config(config);
+    if (!of_file) return of_file.error();
+    const auto added = not_overridden(*of_file, arguments);
+    arguments.insert(arguments.begin(), added.begin(), added.end());
+  }
+
+  FixedOptions fixed(line);
+  WEIR_TRY(parse(fixed, arguments));
+  if (!fixed.log_level.empty()) {
+    const auto level = parse_log_level(fixed.log_level);
+    if (!level) {
+      return usage("--log-level is '" + fixed.log_level + "' but must be debug, info, warning, error or off");
+    }
+    line.log_level = *level;
+  }
+  auto extras = read_extras(fixed.app.remaining());
+  if (!extras) return extras.error();
+  line.job_options = std::move(*extras);
+  return line;
+}
+
+std::string help_text(const CommandLine& command_line, const std::vector<DeclaredOption>& of_job) {
+  CommandLine ignored = command_line;
+  FixedOptions fixed(ignored);
+  for (const DeclaredOption& option : of_job) {
+    std::string help = option.help + " (" + option.type;
+    if (!option.default_text.empty()) help += "; default: " + option.default_text;
+    help += option.required ? "; required)" : ")";
+    fixed.app.add_option("--" + option.name, help)->type_name("")->group("Options of this job");
+  }
+  fixed.app.get_formatter()->column_width(28);
+  return fixed.app.help();
+}
+
+}  // namespace weir

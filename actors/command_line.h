@@ -1,0 +1,39 @@
+// The command line of a job's program.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "base/result.h"
+
+namespace weir {
+
+// What every job's program understands, and the rest, which belongs to the job.
+struct CommandLine {
+  std::string program;               // its file name
+  std::string job_name;
+  std::uint32_t parallelism = 1;
+  std::optional<std::uint32_t> max_parallelism;
+  bool chaining = true;
+  bool explain = false;
+  bool strict = false;
+  bool help = false;
+  bool version = false;
+  LogLevel log_level = LogLevel::warning;
+  std::string log_file;
+  std::map<std::string, std::string> job_options;  // by name, without dashes
+};
+
+// Reads arguments and, under them, the TOML file that --config names. `default_parallelism` is used without
+// --parallelism. Errors name the argument, or file and key.
+[[nodiscard]] Result<CommandLine> read_command_line(int argc, const char* const* argv, std::uint32_t default_parallelism);
+
+// The text of --help.
+[[nodiscard]] std::string help_text(const CommandLine& command_line, const std::vector<DeclaredOption>& of_job);
+
+}  // namespace weir

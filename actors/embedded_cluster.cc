@@ -1,0 +1,148 @@
+#include "actors/embedded_cluster.h"
+
+#include <algorithm>
+#include <future>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <caf/all.hpp>
+
+#include "actors/dispatcher.h"
+#include "actors/engine_context.h"
+#include "actors/messages.h"
+#include "actors/resource_manager.h"
+#include "actors/task_manager.h"
+#include "base/random.h"
+
+namespace weir {
+namespace {
+
+constexpr std::chrono::seconds answer_timeout{30};
+
+// CAF is configured here and nowhere else: no file or command line of the user's reaches it.
+class SystemConfig : public caf::actor_system_config {
+ public:
+  explicit SystemConfig(std::uint32_t worker_threads) {
+    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    set("scheduler.policy", caf::atom("sharing"));
+    set("scheduler.max-threads", worker_threads > 0 ? std::size_t{worker_threads} : cores);
+    set("logger.verbosity", caf::atom("quiet"));
+  }
+};
+
+// Turns the answer of the Dispatcher into a future.
+caf::behavior waiter(caf::event_based_actor* self, DispatcherHandle dispatcher, JobId job,
+                     std::shared_ptr<std::promise<JobOutcome>> promise) {
+  self->request(dispatcher, caf::infinite, AwaitJob{job})
+      .then([self, promise](const JobOutcome& outcome) {
+        promise->set_value(outcome);
+        self->quit();
+      },
+            [self, promise, job](const caf::error& error) {
+              promise->set_value({job, {}, JobState::failed,
+                                  Error{Errc::actor_lost, "the Dispatcher is gone: " + self->system().render(error)}, {}});
+              self->quit();
+            });
+  return {[](caf::ok_atom) {}};
+}
+
+}  // namespace
+
+struct EmbeddedCluster::Actors {
+  explicit Actors(ClusterOptions options) : config(options.worker_threads), system(config) {
+    engine.logger = std::move(options.logger);
+    resources = spawn_actor<ResourceManagerHandle>(system, engine, Placement::own_thread, resource_manager, &engine);
+    tasks = spawn_actor<TaskManagerHandle>(system, engine, Placement::own_thread, task_manager, &engine, resources,
+                                           options.slots);
+    jobs = spawn_actor<DispatcherHandle>(system, engine, Placement::own_thread, dispatcher, &engine, resources);
+  }
+
+  void stop() {
+    caf::anon_send_exit(jobs, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(tasks, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(resources, caf::exit_reason::user_shutdown);
+    jobs = nullptr;
+    tasks = nullptr;
+    resources = nullptr;
+  }
+
+  EngineContext engine;  // before the system, which the actors that use it live in
+  SystemConfig config;
+  caf::actor_system system;
+  ResourceManagerHandle resources;
+  TaskManagerHandle tasks;
+  DispatcherHandle jobs;
+
+  std::mutex mutex;
+  std::map<JobId, std::shared_future<JobOutcome>> outcomes;
+  bool has_stuck_tasks = false;
+};
+
+EmbeddedCluster::EmbeddedCluster(ClusterOptions options) : actors_(std::make_unique<Actors>(std::move(options))) {}
+
+EmbeddedCluster::~EmbeddedCluster() {
+  {
+    const std::scoped_lock lock(actors_->mutex);
+    for (const auto& [job, outcome] : actors_->outcomes) {
+      if (outcome.wait_for(std::chrono::seconds{0}) != std::future_status::ready) cancel(job);
+    }
+  }
+  for (const auto& [job, outcome] : actors_->outcomes) (void)wait(job, Duration{10'000});
+  // A user function that never returns holds a thread that cannot be joined: it is left behind with what it uses.
+  if (actors_->has_stuck_tasks) {
+    (void)actors_.release();
+    return;
+  }
+  actors_->stop();
+}
+
+Result<JobId> EmbeddedCluster::submit(std::shared_ptr<const PhysicalPlan> plan, JobSettings settings) {
+  const JobId job{fresh_seed()};
+  caf::scoped_actor self(actors_->system);
+  std::optional<Error> error;
+  self->request(actors_->jobs, answer_timeout, SubmitJob{job, std::move(plan), settings})
+      .receive([](JobId) {},
+               [&](const caf::error& e) {
+                 error = Error{Errc::timeout, "the Dispatcher did not accept the job: " + actors_->system.render(e)};
+               });
+  if (error) return *error;
+  const auto promise = std::make_shared<std::promise<JobOutcome>>();
+  {
+    const std::scoped_lock lock(actors_->mutex);
+    actors_->outcomes.emplace(job, promise->get_future().share());
+  }
+  actors_->system.spawn(waiter, actors_->jobs, job, promise);
+  return job;
+}
+
+std::optional<JobOutcome> EmbeddedCluster::wait(JobId job, Duration at_most) {
+  std::shared_future<JobOutcome> future;
+  {
+    const std::scoped_lock lock(actors_->mutex);
+    future = actors_->outcomes.at(job);
+  }
+  if (future.wait_for(at_most) != std::future_status::ready) return std::nullopt;
+  JobOutcome outcome = future.get();
+  if (outcome.error && outcome.error->code == Errc::task_stuck) {
+    const std::scoped_lock lock(actors_->mutex);
+    actors_->has_stuck_tasks = true;
+  }
+  return outcome;
+}
+
+void EmbeddedCluster::cancel(JobId job) { caf::anon_send(actors_->jobs, CancelJob{job}); }
+
+Result<JobProgress> EmbeddedCluster::progress(JobId job) {
+  caf::scoped_actor self(actors_->system);
+  Result<JobProgress> result = JobProgress{};
+  self->request(actors_->jobs, answer_timeout, QueryProgress{job})
+      .receive([&](const JobProgress& progress) { result = progress; },
+               [&](const caf::error& e) {
+                 result = Error{Errc::timeout, "no answer about the job: " + actors_->system.render(e)};
+               });
+  return result;
+}
+
+}  // namespace weir

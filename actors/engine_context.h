@@ -1,0 +1,46 @@
+// What every actor of a process is given: the seams to the world.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include <caf/all.hpp>
+
+#include "actors/messages.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace weir {
+
+// Decides the fate of messages between tasks, for tests. The default lets everything through.
+class FaultInjection {
+ public:
+  virtual ~FaultInjection() = default;
+  [[nodiscard]] virtual bool loses(const ReturnCredit&) { return false; }
+  [[nodiscard]] virtual bool loses(const TaskChanged&) { return false; }
+  // A task asks before each step; an error fails it.
+  [[nodiscard]] virtual std::optional<Error> fails(TaskId) { return std::nullopt; }
+};
+
+// Outlives all actors of the process.
+struct EngineContext {
+  const Clock* clock = &system_clock();
+  Logger logger;
+  // Whether actors that may block, or must answer while others do, get threads of their own. Off in simulation.
+  bool threads = true;
+  FaultInjection* faults = nullptr;  // may be null
+};
+
+// The one place that decides whether an actor has a thread of its own.
+enum class Placement : std::uint8_t { shared, own_thread };
+
+template <class Handle, class Spawner, class Fn, class... Args>
+Handle spawn_actor(Spawner& spawner, const EngineContext& engine, Placement placement, Fn fn, Args&&... args) {
+  if (placement == Placement::own_thread && engine.threads) {
+    return spawner.template spawn<caf::detached>(fn, std::forward<Args>(args)...);
+  }
+  return spawner.spawn(fn, std::forward<Args>(args)...);
+}
+
+}  // namespace weir

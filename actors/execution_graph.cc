@@ -1,0 +1,164 @@
+#include "actors/execution_graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace weir {
+
+ExecutionGraph::ExecutionGraph(const PhysicalPlan& plan, std::vector<NodeId> coordinators,
+                               std::vector<NodeId> committing_sinks)
+    : slots_needed_(weir::slots_needed(plan)),
+      unopened_(std::move(coordinators)),
+      sinks_(std::move(committing_sinks)) {
+  for (const Vertex& vertex : plan.vertices) {
+    for (std::uint32_t i = 0; i < vertex.parallelism; ++i) tasks_[{vertex.id, {i}}] = {};
+  }
+  WEIR_CHECK(!tasks_.empty());
+  WEIR_CHECK(!unopened_.empty());  // a job has a source
+}
+
+std::vector<JobAction> ExecutionGraph::on_start() {
+  if (state_ != JobState::initializing) return {};
+  state_ = JobState::created;
+  return {AskForSlots{slots_needed_}};
+}
+
+std::vector<JobAction> ExecutionGraph::on_slots_granted() {
+  if (state_ != JobState::created) return {};
+  state_ = JobState::running;
+  return {OpenCoordinators{}};
+}
+
+std::vector<JobAction> ExecutionGraph::on_coordinator_opened(NodeId node, const std::optional<Error>& error) {
+  if (state_ != JobState::running || unopened_.empty()) return {};
+  if (error) return on_failure(*error);
+  std::erase(unopened_, node);
+  if (!unopened_.empty()) return {};
+  for (auto& [id, task] : tasks_) task.state = TaskState::deploying;
+  return {DeployTasks{}};
+}
+
+std::vector<JobAction> ExecutionGraph::on_task_deployed(TaskId id) {
+  Task& task = tasks_.at(id);
+  if (std::exchange(task.deployed, true) || is_terminal(task.state)) return {};
+  if (is_ending()) return {CancelTasks{{id}}};
+  if (state_ != JobState::running || connected_) return {};
+  const bool all_deployed = std::ranges::all_of(tasks_, [](const auto& entry) { return entry.second.deployed; });
+  if (!all_deployed) return {};
+  connected_ = true;
+  return {ConnectTasks{}};
+}
+
+std::vector<JobAction> ExecutionGraph::on_task_changed(TaskId id, TaskState state, const std::optional<Error>& error,
+                                                       std::map<NodeId, std::vector<Committable>> commits) {
+  Task& task = tasks_.at(id);
+  if (is_terminal(task.state) || is_terminal(state_)) return {};
+  if (task.state == TaskState::canceling && !is_terminal(state)) return {};
+  task.state = state;
+  if (state == TaskState::failed) {
+    return is_ending() ? advance_ending() : on_failure(error.value_or(Error{Errc::actor_lost, "a task failed"}));
+  }
+  if (state == TaskState::finished) {
+    for (auto& [sink, of_sink] : commits) {
+      auto& all_of_sink = committables_[sink];
+      std::ranges::move(of_sink, std::back_inserter(all_of_sink));
+    }
+  }
+  if (is_ending()) return advance_ending();
+  if (!all([](TaskState s) { return s == TaskState::finished; })) return {};
+  if (sinks_.empty()) {
+    state_ = JobState::finished;
+    return {EndJob{}};
+  }
+  committing_ = true;
+  awaited_ = sinks_;
+  Commit commit;
+  for (const NodeId sink : sinks_) commit.by_sink[sink] = std::move(committables_[sink]);
+  return {std::move(commit)};
+}
+
+std::vector<JobAction> ExecutionGraph::on_committed(NodeId sink, const std::optional<Error>& error) {
+  if (!committing_ || is_terminal(state_)) return {};
+  if (error && !error_) error_ = error;
+  if (std::erase(awaited_, sink) == 0 || !awaited_.empty()) return {};
+  state_ = error_ ? JobState::failed : JobState::finished;
+  return {EndJob{}};
+}
+
+std::vector<JobAction> ExecutionGraph::on_aborted(NodeId sink) {
+  if (!aborting_ || std::erase(awaited_, sink) == 0) return {};
+  return advance_ending();
+}
+
+std::vector<JobAction> ExecutionGraph::on_cancel() {
+  if (is_ending() || is_terminal(state_) || committing_) return {};
+  return begin_ending(JobState::cancelling);
+}
+
+std::vector<JobAction> ExecutionGraph::on_failure(Error error) {
+  if (is_terminal(state_) || is_ending()) return {};
+  error_ = std::move(error);
+  if (committing_) {
+    state_ = JobState::failed;
+    return {EndJob{}};
+  }
+  return begin_ending(JobState::failing);
+}
+
+std::vector<JobAction> ExecutionGraph::on_cancel_timeout(const std::string& who) {
+  if (!is_ending()) return {};
+  if (!error_) error_ = Error{Errc::task_stuck, who};
+  for (auto& [id, task] : tasks_) {
+    if (!is_terminal(task.state)) task.state = TaskState::failed;
+  }
+  return advance_ending();
+}
+
+std::vector<JobAction> ExecutionGraph::begin_ending(JobState state) {
+  state_ = state;
+  CancelTasks cancel;
+  for (auto& [id, task] : tasks_) {
+    if (is_terminal(task.state)) continue;
+    if (task.state == TaskState::created) {
+      task.state = TaskState::canceled;
+      continue;
+    }
+    task.state = TaskState::canceling;
+    if (task.deployed) cancel.tasks.push_back(id);  // the others when they are
+  }
+  std::vector<JobAction> actions;
+  if (!cancel.tasks.empty()) actions.emplace_back(std::move(cancel));
+  std::ranges::move(advance_ending(), std::back_inserter(actions));
+  return actions;
+}
+
+// Tasks first, then what they have written, then the job.
+std::vector<JobAction> ExecutionGraph::advance_ending() {
+  if (!all([](TaskState s) { return is_terminal(s); })) return {};
+  if (!std::exchange(aborting_, true)) {
+    awaited_ = sinks_;
+    if (!awaited_.empty()) return {Abort{}};
+  }
+  if (!awaited_.empty()) return {};
+  state_ = state_ == JobState::failing ? JobState::failed : JobState::canceled;
+  return {EndJob{}};
+}
+
+std::vector<TaskId> ExecutionGraph::tasks() const {
+  std::vector<TaskId> ids;
+  for (const auto& [id, task] : tasks_) ids.push_back(id);
+  return ids;
+}
+
+std::uint32_t ExecutionGraph::count(TaskState state) const {
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(tasks_, [state](const auto& entry) { return entry.second.state == state; }));
+}
+
+bool ExecutionGraph::all(bool (*holds)(TaskState)) const {
+  return std::ranges::all_of(tasks_, [holds](const auto& entry) { return holds(entry.second.state); });
+}
+
+}  // namespace weir

@@ -1,0 +1,42 @@
+// The actors that do what a job does once, not once per subtask: hand out splits, make output visible.
+#pragma once
+
+#include <memory>
+
+#include <caf/all.hpp>
+
+#include "actors/engine_context.h"
+#include "actors/messages.h"
+
+namespace weir {
+
+// Drives the SplitEnumerator of a source or the SinkCommitter of a sink, whichever the node is. Has a thread of its
+// own, since both read and write files.
+class OperatorCoordinator {
+ public:
+  static constexpr const char* name = "operator-coordinator";
+
+  void deploy(CoordinatorHandle::base* self, const EngineContext& engine, DeployCoordinator deployment);
+  void open();
+  void next_split(const RequestSplit& request);
+  void commit(const CommitOutput& output);
+  void abort();
+  [[nodiscard]] bool is_current(AttemptId attempt) const { return attempt == deployment_.attempt; }
+
+ private:
+  [[nodiscard]] Result<void> open_node();
+
+  CoordinatorHandle::base* self_ = nullptr;
+  DeployCoordinator deployment_;
+  Logger log_;
+  std::unique_ptr<SplitEnumerator> enumerator_;
+  std::unique_ptr<SinkCommitter> committer_;
+  bool prepared_ = false;   // the committer has touched the world
+  bool committed_ = false;
+};
+
+[[nodiscard]] CoordinatorHandle::behavior_type operator_coordinator(
+    CoordinatorHandle::stateful_pointer<OperatorCoordinator> self, const EngineContext* engine,
+    DeployCoordinator deployment);
+
+}  // namespace weir

@@ -1,0 +1,101 @@
+// Who has how many slots, who uses them, and who waits for some.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/check.h"
+#include "base/ids.h"
+
+namespace weir {
+
+using TaskManagerId = StrongId<struct TaskManagerTag, std::uint64_t>;
+
+// Grants requests whole, in the order they came; a later, smaller one does not overtake, so that a large job is not
+// starved by small ones. A pure state machine, not thread-safe.
+class SlotPool {
+ public:
+  struct Grant {
+    JobId job;
+    std::vector<TaskManagerId> slots;  // an entry per slot
+  };
+
+  // Each returns the requests that can be granted now.
+  [[nodiscard]] std::vector<Grant> add_task_manager(TaskManagerId id, std::uint32_t slots) {
+    task_managers_[id] = {slots, slots};
+    return grant_waiting();
+  }
+  [[nodiscard]] std::vector<Grant> remove_task_manager(TaskManagerId id) {
+    task_managers_.erase(id);
+    return grant_waiting();
+  }
+  [[nodiscard]] std::vector<Grant> request(JobId job, std::uint32_t count) {
+    WEIR_CHECK(count > 0);
+    waiting_.push_back({job, count});
+    return grant_waiting();
+  }
+  // The job's slots become free, its open request is withdrawn.
+  [[nodiscard]] std::vector<Grant> release(JobId job) {
+    std::erase_if(waiting_, [job](const Request& request) { return request.job == job; });
+    for (const TaskManagerId id : used_[job]) {
+      const auto found = task_managers_.find(id);
+      if (found != task_managers_.end()) ++found->second.free;
+    }
+    used_.erase(job);
+    return grant_waiting();
+  }
+
+  [[nodiscard]] std::uint32_t free_slots() const { return sum(&TaskManagerSlots::free); }
+  [[nodiscard]] std::uint32_t total_slots() const { return sum(&TaskManagerSlots::total); }
+
+ private:
+  struct TaskManagerSlots {
+    std::uint32_t total;
+    std::uint32_t free;
+  };
+  struct Request {
+    JobId job;
+    std::uint32_t count;
+  };
+
+  std::vector<Grant> grant_waiting() {
+    std::vector<Grant> grants;
+    while (!waiting_.empty() && waiting_.front().count <= free_slots()) {
+      const Request request = waiting_.front();
+      waiting_.pop_front();
+      grants.push_back({request.job, take(request.count)});
+      auto& used = used_[request.job];
+      used.insert(used.end(), grants.back().slots.begin(), grants.back().slots.end());
+    }
+    return grants;
+  }
+
+  // From the TaskManager with most free slots each time, so that jobs spread. Requires that there are enough.
+  std::vector<TaskManagerId> take(std::uint32_t count) {
+    std::vector<TaskManagerId> slots;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const auto most = std::ranges::max_element(
+          task_managers_, {}, [](const auto& entry) { return entry.second.free; });
+      WEIR_CHECK(most->second.free > 0);
+      --most->second.free;
+      slots.push_back(most->first);
+    }
+    return slots;
+  }
+
+  std::uint32_t sum(std::uint32_t TaskManagerSlots::*field) const {
+    std::uint32_t total = 0;
+    for (const auto& [id, slots] : task_managers_) total += slots.*field;
+    return total;
+  }
+
+  std::map<TaskManagerId, TaskManagerSlots> task_managers_;
+  std::deque<Request> waiting_;
+  std::map<JobId, std::vector<TaskManagerId>> used_;
+};
+
+}  // namespace weir

@@ -1,0 +1,218 @@
+#include "actors/task_actor.h"
+
+#include <exception>
+#include <utility>
+
+namespace weir {
+
+void LocalChannel::send(Element element, std::uint64_t charged_bytes) {
+  self_->send(consumer_, DeliverElement{attempt_, channel_, {std::move(element), charged_bytes}});
+}
+
+void TaskActor::deploy(TaskHandle::base* self, TaskHandle handle, const EngineContext& engine,
+                       DeployTask deployment) {
+  self_ = self;
+  handle_ = std::move(handle);
+  engine_ = &engine;
+  deployment_ = std::move(deployment);
+  log_ = engine.logger.about("job " + deployment_.plan->logical.job_name)
+             .about(deployment_.probe->name + " attempt " + std::to_string(deployment_.attempt.value));
+
+  const PhysicalPlan& plan = *deployment_.plan;
+  const auto [vertex, subtask] = deployment_.task;
+  TaskCore::Wiring wiring{.contexts = make_contexts(),
+                          .input_channels = input_channel_ports(plan, vertex, subtask),
+                          .exchanges = {},
+                          .random_seed = deployment_.job.value ^ (std::uint64_t{vertex.value} << 32) ^ subtask.value};
+  for (const auto& lanes : output_channels(plan, vertex, subtask)) {
+    auto& exchange = wiring.exchanges.emplace_back();
+    for (const ChannelEnd& consumer : lanes) {
+      exchange.window_bytes = channel_window_bytes(plan, consumer.vertex);
+      channels_.push_back(
+          std::make_unique<LocalChannel>(self, deployment_.attempt, ChannelIndex{consumer.index}));
+      exchange.transports.push_back(channels_.back().get());
+    }
+  }
+  core_ = std::make_unique<TaskCore>(plan.vertex(vertex).chain, std::move(wiring), *this, *engine.clock,
+                                     deployment_.probe->metrics);
+}
+
+std::vector<OperatorContext> TaskActor::make_contexts() {
+  const Vertex& vertex = deployment_.plan->vertex(deployment_.task.vertex);
+  const SubtaskIndex subtask = deployment_.task.subtask;
+  const KeyGroupSlice keys{key_group_range_of(subtask, vertex.parallelism, vertex.max_parallelism),
+                           vertex.max_parallelism};
+  std::vector<OperatorContext> contexts;
+  for (std::size_t i = 0; i < vertex.chain.stages.size(); ++i) {
+    contexts.push_back({.job_name = deployment_.plan->logical.job_name,
+                        .operator_name = vertex.chain.stages[i].operator_name,
+                        .subtask = subtask,
+                        .parallelism = vertex.parallelism,
+                        .keys = keys,
+                        .attempt = deployment_.attempt,
+                        .clock = engine_->clock,
+                        .metrics = &deployment_.probe->operators[i],
+                        .strict = deployment_.settings.strict,
+                        .warn = [log = log_](const std::string& text) { log.warning(text); },
+                        .waker = [task = caf::actor_cast<caf::weak_actor_ptr>(handle_)] {
+                          if (auto strong = caf::actor_cast<caf::strong_actor_ptr>(task)) {
+                            caf::anon_send(caf::actor_cast<caf::actor>(strong), WakeTask{});
+                          }
+                        }});
+  }
+  return contexts;
+}
+
+void TaskActor::wire(const WireTask& wiring) {
+  const auto ends = input_channels(*deployment_.plan, deployment_.task.vertex, deployment_.task.subtask);
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    producers_.push_back({ends[i].exchange, ends[i].index, wiring.producers[i]});
+  }
+  std::size_t next = 0;
+  for (const auto& lanes : wiring.consumers) {
+    for (const TaskHandle& consumer : lanes) channels_[next++]->connect(consumer);
+  }
+  enumerator_ = wiring.enumerator;
+}
+
+void TaskActor::start() {
+  if (ended_ || running_) return;
+  report(TaskState::initializing);
+  if (const auto opened = core_->open(); !opened) return fail(opened.error());
+  running_ = true;
+  report(TaskState::running);
+  schedule_step();
+}
+
+void TaskActor::cancel() {
+  if (!ended_) end(TaskState::canceled, {}, {});
+}
+
+void TaskActor::receive(DeliverElement& delivery) {
+  if (ended_) return;
+  core_->receive(delivery.channel, std::move(delivery.content));
+  schedule_step();
+}
+
+void TaskActor::credit(ReturnCredit& credit) {
+  if (ended_) return;
+  core_->add_credit(credit.exchange, credit.lane, credit.bytes, std::move(credit.reusable));
+  schedule_step();
+}
+
+void TaskActor::assign(const AssignSplit& answer) {
+  if (ended_) return;
+  if (answer.error) return fail(*answer.error);
+  if (const auto* split = std::get_if<Split>(&*answer.assignment)) {
+    if (const auto added = core_->add_split(*split); !added) return fail(added.error());
+  } else if (const auto* later = std::get_if<NoSplitYet>(&*answer.assignment)) {
+    core_->ask_again_at(later->ask_at);
+  } else {
+    core_->no_more_splits();
+  }
+  schedule_step();
+}
+
+void TaskActor::step() {
+  step_scheduled_ = false;
+  if (ended_ || !running_) return;
+  if (engine_->faults != nullptr) {
+    if (const auto error = engine_->faults->fails(deployment_.task)) return fail(*error);
+  }
+  const auto outcome = core_->step();
+  if (!outcome) return fail(outcome.error());
+  switch (outcome->kind) {
+    case StepOutcome::Kind::again: schedule_step(); break;
+    case StepOutcome::Kind::waiting:
+      if (outcome->wake_at) schedule_step_at(*outcome->wake_at);
+      break;
+    case StepOutcome::Kind::finished: finish(); break;
+  }
+}
+
+void TaskActor::wake() {
+  if (ended_) return;
+  core_->wake();
+  schedule_step();
+}
+
+// A message to itself, so that whatever else has arrived is seen between two steps.
+void TaskActor::schedule_step() {
+  if (step_scheduled_ || !running_) return;
+  step_scheduled_ = true;
+  self_->send(handle_, TaskStep{});
+}
+
+void TaskActor::schedule_step_at(ProcessingTime time) {
+  const ProcessingTime now = engine_->clock->processing_time();
+  if (time <= now) return schedule_step();
+  if (wake_at_ && *wake_at_ > now && *wake_at_ <= time) return;  // an earlier one is under way
+  wake_at_ = time;
+  self_->delayed_send(handle_, time - now, TaskStep{});
+}
+
+void TaskActor::finish() {
+  auto commits = core_->prepare_commit();
+  if (!commits) return fail(commits.error());
+  end(TaskState::finished, {}, std::move(*commits));
+}
+
+void TaskActor::fail(const Error& error) {
+  log_.error(error.message);
+  end(TaskState::failed, error, {});
+}
+
+void TaskActor::end(TaskState state, std::optional<Error> error, std::vector<OperatorChain::SinkCommit> commits) {
+  ended_ = true;
+  core_->close();
+  report(state, std::move(error), std::move(commits));
+  self_->quit();
+}
+
+void TaskActor::report(TaskState state, std::optional<Error> error, std::vector<OperatorChain::SinkCommit> commits) {
+  log_.debug(name_of(state));
+  TaskChanged change{deployment_.attempt, deployment_.task, state, std::move(error), std::move(commits)};
+  if (engine_->faults != nullptr && engine_->faults->loses(change)) return;
+  self_->send(deployment_.job_manager, std::move(change));
+}
+
+void TaskActor::return_credit(ChannelIndex channel, std::uint64_t bytes, BatchPtr reusable) {
+  const Producer& producer = producers_[channel.value];
+  ReturnCredit credit{deployment_.attempt, producer.exchange, producer.lane, bytes, std::move(reusable)};
+  if (engine_->faults != nullptr && engine_->faults->loses(credit)) return;
+  self_->send(producer.task, std::move(credit));
+}
+
+void TaskActor::request_split() {
+  self_->send(*enumerator_, RequestSplit{deployment_.attempt, deployment_.task.subtask, handle_});
+}
+
+TaskHandle::behavior_type task_actor(TaskHandle::stateful_pointer<TaskActor> self, const EngineContext* engine,
+                                     DeployTask deployment) {
+  auto* state = &self->state;
+  state->deploy(self, caf::actor_cast<TaskHandle>(self), *engine, std::move(deployment));
+  return {
+      [state](const WireTask& m) {
+        if (state->is_current(m.attempt)) state->wire(m);
+      },
+      [state](const StartTask& m) {
+        if (state->is_current(m.attempt)) state->start();
+      },
+      [state](const CancelTask& m) {
+        if (state->is_current(m.attempt)) state->cancel();
+      },
+      [state](DeliverElement& m) {
+        if (state->is_current(m.attempt)) state->receive(m);
+      },
+      [state](ReturnCredit& m) {
+        if (state->is_current(m.attempt)) state->credit(m);
+      },
+      [state](const AssignSplit& m) {
+        if (state->is_current(m.attempt)) state->assign(m);
+      },
+      [state](const TaskStep&) { state->step(); },
+      [state](const WakeTask&) { state->wake(); },
+  };
+}
+
+}  // namespace weir

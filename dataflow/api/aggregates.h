@@ -1,0 +1,94 @@
+// Aggregates: what is kept of many records, and what comes out of it.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace weir {
+
+// A type A that folds records of type T, as Flink's AggregateFunction:
+//   struct A {
+//     struct Accumulator { … };                                    // default: nothing folded yet
+//     void add(Accumulator&, const T&) const;
+//     Out result(const Accumulator&) const;
+//     void merge(Accumulator&, const Accumulator& other) const;    // optional here; sessions and slices need it
+//   };
+template <class A, class T>
+concept AggregateFunction = requires(const A& a, typename A::Accumulator& acc,
+                                     const typename A::Accumulator& done, const T& value) {
+  requires std::default_initializable<typename A::Accumulator>;
+  a.add(acc, value);
+  a.result(done);
+};
+
+template <class A>
+using AggregateResult = std::remove_cvref_t<decltype(std::declval<const A&>().result(
+    std::declval<const typename A::Accumulator&>()))>;
+
+// How many.
+struct Count {
+  using Accumulator = std::int64_t;
+  template <class T>
+  void add(Accumulator& count, const T& /*value*/) const {
+    ++count;
+  }
+  [[nodiscard]] std::int64_t result(Accumulator count) const { return count; }
+  void merge(Accumulator& into, Accumulator other) const { into += other; }
+};
+
+// Sum of a field: Field is a pointer to a member or a function of the record. Integers wrap as they do in C++.
+template <class Field, class V>
+struct Sum {
+  using Accumulator = V;
+  Field field;
+  template <class T>
+  void add(Accumulator& sum, const T& value) const {
+    sum = static_cast<V>(sum + std::invoke(field, value));
+  }
+  [[nodiscard]] V result(const Accumulator& sum) const { return sum; }
+  void merge(Accumulator& into, const Accumulator& other) const { into = static_cast<V>(into + other); }
+};
+
+// Smallest, respectively largest value of a field under Less.
+template <class Field, class V, class Less>
+struct Extreme {
+  using Accumulator = std::optional<V>;
+  Field field;
+  template <class T>
+  void add(Accumulator& best, const T& value) const {
+    const V& candidate = std::invoke(field, value);
+    if (!best || Less{}(candidate, *best)) best = candidate;
+  }
+  [[nodiscard]] V result(const Accumulator& best) const { return *best; }
+  void merge(Accumulator& into, const Accumulator& other) const {
+    if (other && (!into || Less{}(*other, *into))) into = other;
+  }
+};
+template <class Field, class V>
+using Min = Extreme<Field, V, std::less<V>>;
+template <class Field, class V>
+using Max = Extreme<Field, V, std::greater<V>>;
+
+// The records themselves folded by a function (T, T) → T.
+template <class F, class T>
+struct Reduce {
+  using Accumulator = std::optional<T>;
+  F combine;
+  void add(Accumulator& acc, const T& value) const {
+    if (acc) {
+      acc = combine(*acc, value);
+    } else {
+      acc = value;
+    }
+  }
+  [[nodiscard]] T result(const Accumulator& acc) const { return *acc; }
+  void merge(Accumulator& into, const Accumulator& other) const {
+    if (other) add(into, *other);
+  }
+};
+
+}  // namespace weir

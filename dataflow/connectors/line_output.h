@@ -1,0 +1,22 @@
+// Where printed lines go: a seam, so that tests and remote clients receive them instead of the terminal.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace weir {
+
+// Thread-safe.
+class LineOutput {
+ public:
+  virtual ~LineOutput() = default;
+  // Takes whole lines, each with its end; those of one call stay together. Keeps nothing back.
+  [[nodiscard]] virtual Result<void> write(std::string_view lines) = 0;
+};
+
+// The standard output of this process; the same object on every call.
+[[nodiscard]] std::shared_ptr<LineOutput> standard_output();
+
+}  // namespace weir

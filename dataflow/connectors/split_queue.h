@@ -1,0 +1,60 @@
+// The splits that one reader has been given, decoded.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/codec.h"
+#include "base/result.h"
+#include "dataflow/source.h"
+
+namespace weir {
+
+// A split's bytes for a source whose splits are, position included, a Content.
+template <Encodable Content>
+[[nodiscard]] Split make_split(std::string id, const Content& content) {
+  return {.id = std::move(id), .bytes = to_bytes(content)};
+}
+
+// Read from the front, whose content the reader advances, and written back as splits. Not thread-safe.
+template <Encodable Content>
+class SplitQueue {
+ public:
+  [[nodiscard]] Result<void> add(Split split) {
+    auto content = from_bytes<Content>(split.bytes);
+    if (!content) return content.error();
+    splits_.push_back({std::move(split.id), *std::move(content)});
+    return {};
+  }
+
+  [[nodiscard]] bool empty() const { return splits_.empty(); }
+
+  // These require !empty().
+  [[nodiscard]] Content& front() {
+    WEIR_CHECK(!empty());
+    return splits_.front().content;
+  }
+  [[nodiscard]] const Content& front() const { return const_cast<SplitQueue*>(this)->front(); }
+  void pop() {
+    WEIR_CHECK(!empty());
+    splits_.pop_front();
+  }
+
+  [[nodiscard]] std::vector<Split> snapshot() const {
+    std::vector<Split> splits;
+    for (const Entry& entry : splits_) splits.push_back(make_split(entry.id, entry.content));
+    return splits;
+  }
+
+ private:
+  struct Entry {
+    std::string id;
+    Content content;
+  };
+  std::deque<Entry> splits_;
+};
+
+}  // namespace weir

@@ -1,0 +1,69 @@
+// What all keyed operators share: how a record's key and its hash are had.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/result.h"
+#include "dataflow/batch.h"
+#include "dataflow/operator.h"
+#include "dataflow/plan/partitioner.h"
+#include "state/key_groups.h"
+
+namespace weir {
+
+template <class Selector, class T>
+using KeyOf = std::remove_cvref_t<std::invoke_result_t<const Selector&, const T&>>;
+
+// Hashes records by the key that a selector (function or member pointer) finds in them.
+template <class T, class Selector>
+class SelectorHasher final : public KeyHasher {
+ public:
+  SelectorHasher(Selector selector, KeyTag tag) : selector_(std::move(selector)), tag_(tag) {}
+
+  void hash_keys(const AnyBatch& batch, std::vector<KeyHash>& hashes) const override {
+    const auto& values = static_cast<const Batch<T>&>(batch).values;
+    hashes.resize(values.size());
+    KeyHash* out = hashes.data();
+    for (const T& value : values) *out++ = hash_of(std::invoke(selector_, value));
+  }
+  [[nodiscard]] KeyTag tag() const override { return tag_; }
+
+ private:
+  Selector selector_;
+  KeyTag tag_;
+};
+
+// Refuses rows that this subtask cannot hold the state of: either the stream was declared keyed and is not, or the
+// selector gives another key each time it is asked. One row's key is asked again; all rows' groups are compared.
+template <class T, class Selector>
+Result<void> check_keys(const Batch<T>& batch, RowRange rows, const Selector& selector,
+                        const KeyGroupSlice& slice, const std::string& operator_name) {
+  WEIR_CHECK(batch.hashes.size() == batch.values.size());
+  if (rows.begin == rows.end) return {};
+  const KeyHash* hashes = batch.hashes.data();
+  bool all_owned = true;
+  for (std::size_t row = rows.begin; row < rows.end; ++row) {
+    all_owned &= slice.range.contains(key_group_of(hashes[row], slice.max_parallelism));
+  }
+  if (!all_owned) {
+    return Error{Errc::user_code, "'" + operator_name + "' received records of keys that belong to another subtask: "
+                                  "reinterpret_as_keyed needs a stream that is already partitioned by this key"};
+  }
+  if (hash_of(std::invoke(selector, batch.values[rows.begin])) != hashes[rows.begin]) {
+    return Error{Errc::user_code, "the key function of '" + operator_name +
+                                      "' gave two different keys for the same record: a key must depend on nothing "
+                                      "but the record (no random numbers, clocks or counters)"};
+  }
+  return {};
+}
+
+// How many rows ahead a table is asked to fetch memory.
+inline constexpr std::size_t prefetch_distance = 8;
+
+}  // namespace weir

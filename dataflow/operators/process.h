@@ -1,0 +1,267 @@
+// Runs process functions.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/reflect.h"
+#include "dataflow/api/process.h"
+#include "dataflow/operators/keyed.h"
+#include "dataflow/output.h"
+
+namespace weir {
+
+namespace process_detail {
+
+template <class M>
+inline constexpr bool is_side_output = false;
+template <class T>
+inline constexpr bool is_side_output<SideOutput<T>> = true;
+template <class M>
+inline constexpr bool is_value_state = false;
+template <class V>
+inline constexpr bool is_value_state<ValueState<V>> = true;
+
+// The value and context types of a callback (const T&, Ctx&).
+template <class Callback>
+struct CallbackTypes;
+template <class F, class T, class Ctx>
+struct CallbackTypes<void (F::*)(T, Ctx&)> {
+  using Value = std::remove_cvref_t<T>;
+  using ContextType = Ctx;
+};
+
+}  // namespace process_detail
+
+// Whether a function has timers, so that it must have on_timer too.
+template <class F>
+consteval bool declares_timer() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return (std::is_same_v<std::tuple_element_t<I, FieldTypes<F>>, Timer> || ...);
+  }(std::make_index_sequence<field_count<F>>{});
+}
+
+// The output ports that a function's members declare, in the order of the members, behind the main port.
+template <class F>
+void append_side_outputs(const F& function, std::vector<PortType>& ports, std::vector<std::string>& names) {
+  for_each_field(function, [&](std::string_view name, const auto& field) {
+    using Member = std::remove_cvref_t<decltype(field)>;
+    if constexpr (process_detail::is_side_output<Member>) {
+      ports.push_back(port_type_of<typename Member::Value>());
+      names.emplace_back(name);
+    }
+  });
+}
+
+// The port of a function's side output, by the member. Requires that it is one of F's.
+template <class F, class T>
+OutputPort side_output_port(SideOutput<T> F::*member) {
+  const F function{};
+  const void* wanted = &(function.*member);
+  std::uint16_t port = 0;
+  std::uint16_t found = 0;
+  for_each_field(function, [&](std::string_view, const auto& field) {
+    using Member = std::remove_cvref_t<decltype(field)>;
+    if constexpr (process_detail::is_side_output<Member>) {
+      ++port;
+      if (static_cast<const void*>(&field) == wanted) found = port;
+    }
+  });
+  WEIR_CHECK(found > 0);
+  return {found};
+}
+
+// A function without key, of one or two inputs.
+template <class F, class Out, class... Inputs>
+class ProcessOperator final : public Operator {
+ public:
+  explicit ProcessOperator(F function) : function_(std::move(function)) {}
+
+  [[nodiscard]] Result<void> open(const OperatorContext& context) override {
+    scope_.clock = context.clock;
+    std::uint16_t port = 0;
+    for_each_field(function_, [&](std::string_view, auto& field) {
+      using Member = std::remove_cvref_t<decltype(field)>;
+      if constexpr (process_detail::is_side_output<Member>) field.bind({++port}, scope_);
+    });
+    return {};
+  }
+
+  [[nodiscard]] Result<Progress> process(InputPort port, BatchPtr& in, RowRange rows, Outputs& out) override {
+    if constexpr (sizeof...(Inputs) == 2) {
+      if (port.value == 1) return process_rows<1>(*in, rows, out);
+    }
+    return process_rows<0>(*in, rows, out);
+  }
+
+  [[nodiscard]] Result<StepResult> on_watermark(EventTime watermark, Outputs& out) override {
+    scope_.watermark = watermark;
+    out.emit_watermark(watermark);
+    return StepResult::done;
+  }
+
+  [[nodiscard]] Result<StepResult> finish(Outputs& out) override {
+    if constexpr (requires(F& f, Context<Out>& ctx) { f.on_end(ctx); }) {
+      scope_.outputs = &out;
+      scope_.timestamp = no_timestamp;
+      Context<Out> context(scope_);
+      function_.on_end(context);
+      scope_.outputs = nullptr;
+    }
+    return StepResult::done;
+  }
+
+ private:
+  template <std::size_t Input>
+  Result<Progress> process_rows(AnyBatch& any, RowRange rows, Outputs& out) {
+    using T = std::tuple_element_t<Input, std::tuple<Inputs...>>;
+    const auto& input = batch_cast<T>(any);
+    scope_.outputs = &out;
+    Context<Out> context(scope_);
+    for (std::size_t row = rows.begin; row < rows.end; ++row) {
+      if (out.any_full()) return Progress{StepResult::output_full, row};
+      scope_.timestamp = input.times.empty() ? no_timestamp : input.times[row];
+      if constexpr (sizeof...(Inputs) == 1) {
+        function_.on_element(input.values[row], context);
+      } else if constexpr (Input == 0) {
+        function_.on_element1(input.values[row], context);
+      } else {
+        function_.on_element2(input.values[row], context);
+      }
+    }
+    scope_.outputs = nullptr;
+    return Progress{StepResult::done, rows.end};
+  }
+
+  F function_;
+  CallbackScope scope_;
+};
+
+// A keyed function, of one or two inputs, each with its selector: state and timers belong to the current key.
+template <class F, class K, class Out, class Selectors, class... Inputs>
+class KeyedProcessOperator final : public Operator, private TimerService {
+ public:
+  KeyedProcessOperator(F function, Selectors selectors)
+      : function_(std::move(function)), selectors_(std::move(selectors)) {}
+
+  [[nodiscard]] Result<void> open(const OperatorContext& context) override {
+    operator_context_ = &context;
+    scope_.clock = context.clock;
+    std::uint16_t port = 0;
+    std::uint32_t timer = 0;
+    for_each_field(function_, [&](std::string_view, auto& field) {
+      using Member = std::remove_cvref_t<decltype(field)>;
+      if constexpr (process_detail::is_side_output<Member>) {
+        field.bind({++port}, scope_);
+      } else if constexpr (process_detail::is_value_state<Member>) {
+        field.bind(std::make_shared<MemoryValueAccess<K, typename Member::Value>>(context.keys, current_));
+      } else if constexpr (std::is_same_v<Member, Timer>) {
+        field.bind({timer++}, *this);
+      }
+    });
+    return {};
+  }
+
+  [[nodiscard]] Result<Progress> process(InputPort port, BatchPtr& in, RowRange rows, Outputs& out) override {
+    if constexpr (sizeof...(Inputs) == 2) {
+      if (port.value == 1) return process_rows<1>(*in, rows, out);
+    }
+    return process_rows<0>(*in, rows, out);
+  }
+
+  [[nodiscard]] Result<StepResult> on_watermark(EventTime watermark, Outputs& out) override {
+    scope_.watermark = watermark;
+    const StepResult fired = fire_due(event_timers_, watermark.ms, out, [](const TimerEntry<K>& entry) {
+      return TimerFiring{entry.timer, EventTime{entry.time_ms}, {}};
+    });
+    if (fired == StepResult::done) out.emit_watermark(watermark);
+    return fired;
+  }
+
+  [[nodiscard]] std::optional<ProcessingTime> next_processing_timer() const override {
+    const auto next = processing_timers_.next_time_ms();
+    return next ? std::optional(ProcessingTime{*next}) : std::nullopt;
+  }
+
+  [[nodiscard]] Result<StepResult> on_processing_time(ProcessingTime now, Outputs& out) override {
+    return fire_due(processing_timers_, now.ms, out, [](const TimerEntry<K>& entry) {
+      return TimerFiring{entry.timer, {}, ProcessingTime{entry.time_ms}};
+    });
+  }
+
+ private:
+  using Ctx = KeyedContext<K, Out>;
+  static constexpr int firings_between_clock_reads = 16;
+
+  template <std::size_t Input>
+  Result<Progress> process_rows(AnyBatch& any, RowRange rows, Outputs& out) {
+    using T = std::tuple_element_t<Input, std::tuple<Inputs...>>;
+    const auto& input = batch_cast<T>(any);
+    const auto& selector = std::get<Input>(selectors_);
+    WEIR_TRY(check_keys(input, rows, selector, operator_context_->keys, operator_context_->operator_name));
+    scope_.outputs = &out;
+    Ctx context(scope_, current_);
+    for (std::size_t row = rows.begin; row < rows.end; ++row) {
+      if (out.any_full()) return Progress{StepResult::output_full, row};
+      scope_.timestamp = input.times.empty() ? no_timestamp : input.times[row];
+      current_.key = std::invoke(selector, input.values[row]);
+      current_.hash = input.hashes[row];
+      if constexpr (sizeof...(Inputs) == 1) {
+        function_.on_element(input.values[row], context);
+      } else if constexpr (Input == 0) {
+        function_.on_element1(input.values[row], context);
+      } else {
+        function_.on_element2(input.values[row], context);
+      }
+    }
+    scope_.outputs = nullptr;
+    return Progress{StepResult::done, rows.end};
+  }
+
+  template <class MakeFiring>
+  StepResult fire_due(TimerQueue<K>& timers, std::int64_t now_ms, Outputs& out, MakeFiring make_firing) {
+    scope_.outputs = &out;
+    Ctx context(scope_, current_);
+    for (int fired = 1;; ++fired) {
+      if (out.any_full()) return StepResult::output_full;
+      auto entry = timers.pop_due(now_ms);
+      if (!entry) break;
+      const TimerFiring firing = make_firing(*entry);
+      scope_.timestamp = firing.event_time.value_or(no_timestamp);
+      current_.key = std::move(entry->key);
+      current_.hash = hash_of(current_.key);
+      if constexpr (requires { function_.on_timer(firing, context); }) function_.on_timer(firing, context);
+      if (fired % firings_between_clock_reads == 0 && out.budget().spent()) return StepResult::yield;
+    }
+    scope_.outputs = nullptr;
+    return StepResult::done;
+  }
+
+  void add_event_timer(TimerIndex timer, EventTime at) override {
+    event_timers_.add({at.ms, timer, current_.key});
+  }
+  void remove_event_timer(TimerIndex timer, EventTime at) override {
+    event_timers_.remove({at.ms, timer, current_.key});
+  }
+  void add_processing_timer(TimerIndex timer, ProcessingTime at) override {
+    processing_timers_.add({at.ms, timer, current_.key});
+  }
+  void remove_processing_timer(TimerIndex timer, ProcessingTime at) override {
+    processing_timers_.remove({at.ms, timer, current_.key});
+  }
+
+  F function_;
+  Selectors selectors_;
+  const OperatorContext* operator_context_ = nullptr;
+  CallbackScope scope_;
+  CurrentKey<K> current_;
+  TimerQueue<K> event_timers_;
+  TimerQueue<K> processing_timers_;
+};
+
+}  // namespace weir

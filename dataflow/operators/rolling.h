@@ -1,0 +1,83 @@
+// Rolling aggregates: a running value per key.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "dataflow/api/aggregates.h"
+#include "dataflow/operators/keyed.h"
+#include "dataflow/output.h"
+#include "state/keyed_table.h"
+
+namespace weir {
+
+// When a rolling aggregate speaks.
+enum class Emission : bool {
+  each_record,  // the updated value after every record
+  at_end,       // the final value of every key, when the input has ended
+};
+
+// Folds records per key. Make (const K&, result) → Out says what comes out.
+template <class T, class Selector, class Agg, class Out, class Make>
+class RollingOperator final : public Operator {
+ public:
+  using K = KeyOf<Selector, T>;
+
+  RollingOperator(Selector selector, Agg aggregate, Make make, Emission emission)
+      : selector_(std::move(selector)),
+        aggregate_(std::move(aggregate)),
+        make_(std::move(make)),
+        emission_(emission) {}
+
+  [[nodiscard]] Result<void> open(const OperatorContext& context) override {
+    context_ = &context;
+    table_.emplace(context.keys);
+    return {};
+  }
+
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs& out) override {
+    const auto& input = batch_cast<T>(*in);
+    WEIR_TRY(check_keys(input, rows, selector_, context_->keys, context_->operator_name));
+    auto& output = out.port<Out>();
+    for (std::size_t row = rows.begin; row < rows.end; ++row) {
+      if (output.full()) return Progress{StepResult::output_full, row};
+      if (row + prefetch_distance < rows.end) table_->prefetch(input.hashes[row + prefetch_distance]);
+      const T& value = input.values[row];
+      const auto& key = std::invoke(selector_, value);
+      Accumulator& acc = table_->find_or_insert(input.hashes[row], key);
+      aggregate_.add(acc, value);
+      if (emission_ == Emission::at_end) continue;
+      if (input.times.empty()) {
+        output.push(make_(key, aggregate_.result(acc)));
+      } else {
+        output.push(make_(key, aggregate_.result(acc)), input.times[row]);
+      }
+    }
+    return Progress{StepResult::done, rows.end};
+  }
+
+  [[nodiscard]] Result<StepResult> finish(Outputs& out) override {
+    if (emission_ != Emission::at_end) return StepResult::done;
+    auto& output = out.port<Out>();
+    const bool all = table_->walk(cursor_, [&](const K& key, const Accumulator& acc) {
+      output.push(make_(key, aggregate_.result(acc)));
+      return !output.full();
+    });
+    return all ? StepResult::done : StepResult::output_full;
+  }
+
+ private:
+  using Accumulator = typename Agg::Accumulator;
+
+  Selector selector_;
+  Agg aggregate_;
+  Make make_;
+  Emission emission_;
+  const OperatorContext* context_ = nullptr;
+  std::optional<KeyedTable<K, Accumulator>> table_;
+  TableCursor cursor_;
+};
+
+}  // namespace weir

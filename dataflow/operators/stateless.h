@@ -1,0 +1,161 @@
+// map, filter and flat_map: one record in, any number out, nothing remembered.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+#include "dataflow/operator.h"
+#include "dataflow/output.h"
+
+namespace weir {
+
+template <class In, class Out, class F>
+class MapOperator final : public Operator {
+ public:
+  explicit MapOperator(F f) : f_(std::move(f)) {}
+
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs& out) override {
+    const auto& input = batch_cast<In>(*in);
+    auto& output = out.port<Out>();
+    const bool timed = !input.times.empty();
+    for (std::size_t row = rows.begin; row < rows.end; ++row) {
+      if (output.full()) return Progress{StepResult::output_full, row};
+      if (timed) {
+        output.push(std::invoke(f_, input.values[row]), input.times[row]);
+      } else {
+        output.push(std::invoke(f_, input.values[row]));
+      }
+    }
+    return Progress{StepResult::done, rows.end};
+  }
+
+ private:
+  F f_;
+};
+
+template <class T, class Predicate>
+class FilterOperator final : public Operator {
+ public:
+  explicit FilterOperator(Predicate keeps) : keeps_(std::move(keeps)) {}
+
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs& out) override {
+    auto& input = batch_cast<T>(*in);
+    auto& output = out.port<T>();
+    const bool timed = !input.times.empty();
+    const bool owned = is_unique(in);
+    for (std::size_t row = rows.begin; row < rows.end; ++row) {
+      if (output.full()) return Progress{StepResult::output_full, row};
+      T& value = input.values[row];
+      if (!std::invoke(keeps_, std::as_const(value))) continue;
+      const EventTime at = timed ? input.times[row] : no_timestamp;
+      push(output, owned ? T(std::move(value)) : T(value), timed, at);
+    }
+    return Progress{StepResult::done, rows.end};
+  }
+
+ private:
+  static void push(Output<T>& output, T value, bool timed, EventTime at) {
+    if (timed) {
+      output.push(std::move(value), at);
+    } else {
+      output.push(std::move(value));
+    }
+  }
+
+  Predicate keeps_;
+};
+
+// flat_map with a function that returns a range. The range may be lazy, a view of the record: the operator stops in the
+// middle of it when the output is full, so a record may expand to any number of others in bounded memory.
+template <class In, class Out, class F>
+class FlatMapOperator final : public Operator {
+ public:
+  explicit FlatMapOperator(F f) : f_(std::move(f)) {}
+
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs& out) override {
+    const auto& input = batch_cast<In>(*in);
+    auto& output = out.port<Out>();
+    for (std::size_t row = rows.begin; row < rows.end; ++row) {
+      if (!expansion_) expansion_.emplace(f_, input.values[row]);
+      const EventTime at = input.times.empty() ? no_timestamp : input.times[row];
+      for (; expansion_->next != expansion_->end; ++expansion_->next) {
+        if (output.full()) return Progress{StepResult::output_full, row};
+        if (input.times.empty()) {
+          output.push(Out(*expansion_->next));
+        } else {
+          output.push(Out(*expansion_->next), at);
+        }
+      }
+      expansion_.reset();
+    }
+    return Progress{StepResult::done, rows.end};
+  }
+
+ private:
+  using Range = decltype(std::views::all(std::invoke(std::declval<F&>(), std::declval<const In&>())));
+
+  // One record's range, and how far it was read. Not movable: the iterators belong to the range.
+  struct Expansion {
+    Expansion(F& f, const In& record)
+        : range(std::views::all(std::invoke(f, record))),
+          next(std::ranges::begin(range)),
+          end(std::ranges::end(range)) {}
+    Expansion(const Expansion&) = delete;
+    Expansion& operator=(const Expansion&) = delete;
+
+    Range range;
+    std::ranges::iterator_t<Range> next;
+    std::ranges::sentinel_t<Range> end;
+  };
+
+  F f_;
+  std::optional<Expansion> expansion_;
+};
+
+// Takes what a function has to say about one record.
+template <class T>
+class Collector {
+ public:
+  Collector(Output<T>& output, bool timed, EventTime at) : output_(&output), timed_(timed), at_(at) {}
+
+  void operator()(T value) {
+    if (timed_) {
+      output_->push(std::move(value), at_);
+    } else {
+      output_->push(std::move(value));
+    }
+  }
+  void collect(T value) { (*this)(std::move(value)); }
+
+ private:
+  Output<T>* output_;
+  bool timed_;
+  EventTime at_;
+};
+
+// flat_map with a function (record, Collector&). What one call collects is kept at once, however much it is.
+template <class In, class Out, class F>
+class CollectingFlatMapOperator final : public Operator {
+ public:
+  explicit CollectingFlatMapOperator(F f) : f_(std::move(f)) {}
+
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs& out) override {
+    const auto& input = batch_cast<In>(*in);
+    auto& output = out.port<Out>();
+    const bool timed = !input.times.empty();
+    for (std::size_t row = rows.begin; row < rows.end; ++row) {
+      if (output.full()) return Progress{StepResult::output_full, row};
+      Collector<Out> collector(output, timed, timed ? input.times[row] : no_timestamp);
+      std::invoke(f_, input.values[row], collector);
+    }
+    return Progress{StepResult::done, rows.end};
+  }
+
+ private:
+  F f_;
+};
+
+}  // namespace weir

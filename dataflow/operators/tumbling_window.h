@@ -1,0 +1,129 @@
+// Tumbling windows of event time with incremental aggregation.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "dataflow/api/aggregates.h"
+#include "dataflow/operators/keyed.h"
+#include "dataflow/output.h"
+#include "dataflow/window/window.h"
+#include "state/keyed_table.h"
+
+namespace weir {
+
+// Keeps an accumulator per key and window, in one table per window, which is dropped whole when the window has fired.
+// A window fires when the watermark reaches its last millisecond; a record that comes later is late: counted and dropped.
+// Make (const K&, Window, result) → Out says what comes out, with the window's last millisecond as its time.
+template <class T, class Selector, class Agg, class Out, class Make>
+class TumblingWindowOperator final : public Operator {
+ public:
+  using K = KeyOf<Selector, T>;
+
+  TumblingWindowOperator(Selector selector, Tumbling windows, Agg aggregate, Make make)
+      : selector_(std::move(selector)),
+        windows_(windows),
+        aggregate_(std::move(aggregate)),
+        make_(std::move(make)) {}
+
+  [[nodiscard]] Result<void> open(const OperatorContext& context) override {
+    context_ = &context;
+    return {};
+  }
+
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs& /*out*/) override {
+    const auto& input = batch_cast<T>(*in);
+    if (input.times.empty()) return missing_time();
+    WEIR_TRY(check_keys(input, rows, selector_, context_->keys, context_->operator_name));
+    for (std::size_t row = rows.begin; row < rows.end;) {
+      const EventTime at = input.times[row];
+      if (at == no_timestamp) return missing_time();
+      const Window window = windows_.window_of(at);
+      std::size_t end = row + 1;
+      while (end < rows.end && input.times[end] >= window.start && input.times[end] < window.end) ++end;
+      if (window.max_time() <= watermark_) {
+        context_->metrics->late_records_dropped += end - row;
+      } else {
+        fold(input, {row, end}, table_of(window));
+      }
+      row = end;
+    }
+    return Progress{StepResult::done, rows.end};
+  }
+
+  [[nodiscard]] Result<StepResult> on_watermark(EventTime watermark, Outputs& out) override {
+    watermark_ = watermark;
+    auto& output = out.port<Out>();
+    while (!open_.empty() && open_.begin()->first.max_time() <= watermark) {
+      const auto& [window, table] = *open_.begin();
+      if (!fire(window, *table, output)) return StepResult::output_full;
+      close_first();
+      if (out.budget().spent()) return StepResult::yield;
+    }
+    out.emit_watermark(watermark);
+    return StepResult::done;
+  }
+
+ private:
+  using Accumulator = typename Agg::Accumulator;
+  using Table = KeyedTable<K, Accumulator>;
+
+  [[nodiscard]] Error missing_time() const {
+    return {Errc::user_code, "'" + context_->operator_name +
+                                 "' received a record without event time: put .event_time(…) before the window"};
+  }
+
+  void fold(const Batch<T>& input, RowRange rows, Table& table) {
+    const KeyHash* hashes = input.hashes.data();
+    const T* values = input.values.data();
+    for (std::size_t row = rows.begin; row < rows.end; ++row) {
+      if (row + prefetch_distance < rows.end) table.prefetch(hashes[row + prefetch_distance]);
+      const T& value = values[row];
+      aggregate_.add(table.find_or_insert(hashes[row], std::invoke(selector_, value)), value);
+    }
+  }
+
+  // Most records fall into the window of the one before.
+  Table& table_of(const Window& window) {
+    if (recent_ != nullptr && recent_window_ == window) return *recent_;
+    auto& table = open_[window];
+    if (table == nullptr) table = spare_ ? std::move(spare_) : std::make_unique<Table>(context_->keys);
+    recent_window_ = window;
+    recent_ = table.get();
+    return *table;
+  }
+
+  // Puts out what the cursor has not reached yet; returns whether that was all.
+  bool fire(const Window& window, Table& table, Output<Out>& output) {
+    return table.walk(fired_, [&](const K& key, const Accumulator& acc) {
+      output.push(make_(key, window, aggregate_.result(acc)), window.max_time());
+      return !output.full();
+    });
+  }
+
+  // The memory of one closed window serves the next.
+  void close_first() {
+    auto first = open_.begin();
+    if (recent_ == first->second.get()) recent_ = nullptr;
+    first->second->clear();
+    spare_ = std::move(first->second);
+    open_.erase(first);
+    fired_ = {};
+  }
+
+  Selector selector_;
+  Tumbling windows_;
+  Agg aggregate_;
+  Make make_;
+  const OperatorContext* context_ = nullptr;
+  std::map<Window, std::unique_ptr<Table>> open_;
+  std::unique_ptr<Table> spare_;
+  Table* recent_ = nullptr;
+  Window recent_window_{};
+  TableCursor fired_;  // into the first open window
+  EventTime watermark_ = EventTime::min();
+};
+
+}  // namespace weir

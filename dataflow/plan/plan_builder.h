@@ -1,0 +1,68 @@
+// Collects the steps of a job while the user describes it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dataflow/plan/logical_plan.h"
+
+namespace weir {
+
+// An output of a step, with how the next step's records are to be divided.
+struct Origin {
+  NodeId node;
+  OutputPort port;
+  std::optional<Partitioning> partitioning;
+  std::shared_ptr<const CustomPartitioner> custom;
+};
+
+// Owned by the job; streams refer to it.
+class PlanBuilder {
+ public:
+  // Adds a step; its id is set here, and its name made unique if it was not given.
+  NodeId add(LogicalNode node) {
+    node.id = {static_cast<std::uint32_t>(plan_.nodes.size())};
+    if (!node.name_given) node.name = free_name(node.kind);
+    plan_.nodes.push_back(std::move(node));
+    return plan_.nodes.back().id;
+  }
+
+  void connect(const std::vector<Origin>& origins, NodeId to, InputPort port = {}) {
+    for (const Origin& origin : origins) {
+      plan_.edges.push_back({.from = origin.node,
+                             .from_port = origin.port,
+                             .to = to,
+                             .to_port = port,
+                             .partitioning = origin.partitioning,
+                             .kind = ExchangeKind::pipelined,
+                             .custom = origin.custom});
+    }
+  }
+
+  [[nodiscard]] LogicalNode& node(NodeId id) { return plan_.nodes[id.value]; }
+  [[nodiscard]] LogicalPlan& plan() { return plan_; }
+  [[nodiscard]] KeyTag next_key_tag() { return {++key_tags_}; }
+  void add_mistake(std::string sentence) { plan_.mistakes.push_back(std::move(sentence)); }
+
+ private:
+  [[nodiscard]] std::string free_name(const std::string& kind) const {
+    const auto taken = [this](const std::string& name) {
+      for (const LogicalNode& node : plan_.nodes) {
+        if (node.name == name) return true;
+      }
+      return false;
+    };
+    std::string name = kind;
+    for (int i = 2; taken(name); ++i) name = kind + " " + std::to_string(i);
+    return name;
+  }
+
+  LogicalPlan plan_;
+  std::uint32_t key_tags_ = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,118 @@
+// Runs readers of a source without an engine around them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <iterator>
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "dataflow/connectors/descriptions.h"
+
+namespace weir {
+
+template <SourceDescription Source>
+class ReaderHarness {
+ public:
+  using Value = typename Source::value_type;
+
+  explicit ReaderHarness(const Source& source, const Clock& clock = system_clock())
+      : reader_(source.make_reader()), clock_(&clock) {
+    context_.clock = &clock;
+    context_.metrics = &metrics_;
+    outputs_.push_back(port_type_of<Value>().make_output());
+    EXPECT_TRUE(reader_->open(context_));
+  }
+
+  void add(std::vector<Split> splits) {
+    for (Split& split : splits) EXPECT_TRUE(reader_->add_split(std::move(split)));
+  }
+
+  // Adds what is put out to rows().
+  [[nodiscard]] Result<Poll> poll() {
+    const StepBudget budget(*clock_, limits::step_time_max);
+    Outputs out(outputs_, budget);
+    auto poll = reader_->poll(out);
+    last_batch_rows_ = 0;
+    if (const BatchPtr batch = outputs_.front()->take()) {
+      auto& values = batch_cast<Value>(*batch).values;
+      last_batch_rows_ = values.size();
+      rows_.insert(rows_.end(), std::make_move_iterator(values.begin()),
+                   std::make_move_iterator(values.end()));
+    }
+    return poll;
+  }
+
+  [[nodiscard]] SourceOperator& reader() { return *reader_; }
+  [[nodiscard]] std::vector<Value>& rows() { return rows_; }
+  [[nodiscard]] std::size_t last_batch_rows() const { return last_batch_rows_; }
+
+ private:
+  std::unique_ptr<SourceOperator> reader_;
+  const Clock* clock_;
+  OperatorContext context_;
+  OperatorMetrics metrics_;
+  std::vector<std::unique_ptr<AnyOutput>> outputs_;
+  std::vector<Value> rows_;
+  std::size_t last_batch_rows_ = 0;
+};
+
+// All splits of a source, as so many readers would get them.
+template <SourceDescription Source>
+[[nodiscard]] Result<std::vector<Split>> splits_of(const Source& source, std::uint32_t reader_count = 1) {
+  const auto enumerator = source.make_enumerator();
+  WEIR_TRY(enumerator->open(reader_count));
+  std::vector<Split> splits;
+  while (true) {
+    auto assignment = enumerator->next(SubtaskIndex{0});
+    if (!assignment) return assignment.error();
+    if (std::holds_alternative<NoMoreSplits>(*assignment)) return splits;
+    splits.push_back(std::get<Split>(*std::move(assignment)));
+  }
+}
+
+// What one reader reads from these splits.
+template <SourceDescription Source>
+[[nodiscard]] Result<std::vector<typename Source::value_type>> read_splits(const Source& source,
+                                                                           std::vector<Split> splits) {
+  ReaderHarness<Source> harness(source);
+  harness.add(std::move(splits));
+  while (true) {
+    const auto poll = harness.poll();
+    if (!poll) return poll.error();
+    if (poll->result == PollResult::need_split) return std::move(harness.rows());
+  }
+}
+
+// Each reader in turn asks for a split and reads it. Row lists by reader.
+template <SourceDescription Source>
+[[nodiscard]] Result<std::vector<std::vector<typename Source::value_type>>> read_with(
+    const Source& source, std::uint32_t reader_count) {
+  auto splits = splits_of(source, reader_count);
+  if (!splits) return splits.error();
+  std::vector<std::vector<typename Source::value_type>> rows(reader_count);
+  for (std::size_t i = 0; i < splits->size(); ++i) {
+    auto read = read_splits(source, {(*splits)[i]});
+    if (!read) return read.error();
+    auto& to = rows[i % reader_count];
+    to.insert(to.end(), read->begin(), read->end());
+  }
+  return rows;
+}
+
+// What a single reader reads of the whole source.
+template <SourceDescription Source>
+[[nodiscard]] Result<std::vector<typename Source::value_type>> read_all(const Source& source) {
+  auto splits = splits_of(source);
+  if (!splits) return splits.error();
+  return read_splits(source, *std::move(splits));
+}
+
+}  // namespace weir
