@@ -34,7 +34,9 @@ void ResourceManager::release(JobId job) {
 void ResourceManager::on_down(const caf::down_msg& down) {
   for (const auto& [id, handle] : task_managers_) {
     if (handle->address() != down.source) continue;
-    engine_->logger.warning("TaskManager " + std::to_string(id.value) + " is gone");
+    const std::string what = "TaskManager " + std::to_string(id.value) + " is gone: " + self_->system().render(down.reason);
+    const bool asked_to = down.reason == caf::exit_reason::user_shutdown;
+    asked_to ? engine_->logger.info(what) : engine_->logger.warning(what);
     const TaskManagerId gone = id;
     task_managers_.erase(gone);
     grant(pool_.remove_task_manager(gone));

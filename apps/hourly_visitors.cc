@@ -198,7 +198,8 @@ static void hourly_visitors(Job& job) {
                  [](const std::string& region, Window w, Visits::Result r) {
                    return HourOfRegion{w.start, region, r.visits, r.visitors};
                  })
-      .to("out", csv_files(job.output()));
+      .to("out", csv_files(job.output(), {.header = true}))
+      .parallelism(1);  // one file, so one header
 }
 
 int main(int argc, char** argv) { return launch(argc, argv, hourly_visitors); }

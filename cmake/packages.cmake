@@ -31,7 +31,6 @@ function(weir_import target)
   target_include_directories(${target} SYSTEM INTERFACE "${${variable}_include}")
 endfunction()
 
-weir_import(weir::pfr HEADER boost/pfr.hpp PACKAGE "Boost 1.75 or newer")
 weir_import(weir::xxhash HEADER xxhash.h LIBRARY xxhash PACKAGE libxxhash-dev)
 weir_import(weir::tomlplusplus HEADER toml++/toml.h LIBRARY tomlplusplus PACKAGE libtomlplusplus-dev)
 target_compile_definitions(weir::tomlplusplus INTERFACE TOML_HEADER_ONLY=0 TOML_SHARED_LIB=1)

@@ -22,12 +22,7 @@ class ListedSplits final : public SplitEnumerator {
   }
 
   [[nodiscard]] Result<Assignment> next(SubtaskIndex /*reader*/) override {
-    Assignment assignment = NoMoreSplits{};
-    if (!splits_.empty()) {
-      assignment = std::move(splits_.front());
-      splits_.pop_front();
-    }
-    return assignment;
+    return take();
   }
 
   void add_back(std::vector<Split> splits) override {
@@ -38,6 +33,13 @@ class ListedSplits final : public SplitEnumerator {
   [[nodiscard]] std::optional<std::uint64_t> total_units() const override { return total_units_; }
 
  private:
+  [[nodiscard]] Assignment take() {
+    if (splits_.empty()) return NoMoreSplits{};
+    Assignment assignment = std::move(splits_.front());
+    splits_.pop_front();
+    return assignment;
+  }
+
   ListSplits list_;
   std::deque<Split> splits_;
   std::optional<std::uint64_t> total_units_;
