@@ -15,7 +15,7 @@ namespace weir {
 struct ClusterOptions {
   std::uint32_t slots = 1;
   std::uint32_t worker_threads = 0;  // of tasks; 0: as many as the machine has cores
-  Logger logger;
+  Logger logger = {};
 };
 
 // Owns a Dispatcher, a ResourceManager and a TaskManager with its threads. Thread-safe. The destructor cancels nothing:

@@ -17,12 +17,12 @@ namespace weir {
 
 struct RunOptions {
   std::uint32_t parallelism = 1;
-  std::optional<std::uint32_t> max_parallelism;
+  std::optional<std::uint32_t> max_parallelism = {};
   bool chaining = true;
-  JobSettings settings;
-  Logger logger;
+  JobSettings settings = {};
+  Logger logger = {};
   // Called about five times a second while the job runs; returns whether to go on, else the job is cancelled.
-  std::function<bool(const JobProgress&)> on_progress;
+  std::function<bool(const JobProgress&)> on_progress = {};
 };
 
 // What a job that finished has to tell.

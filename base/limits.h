@@ -19,7 +19,7 @@ inline constexpr std::size_t channel_bytes_max = 2 * batch_bytes_max;
 // Longest uninterrupted work of a task, so that cancels and other tasks of its thread get their turn.
 inline constexpr std::chrono::milliseconds step_time_max{5};
 // An operator's call takes as many rows as it did in about this long, so that slow user functions yield in time.
-inline constexpr std::chrono::milliseconds call_time_target{1};
+inline constexpr std::chrono::microseconds call_time_target{1000};
 inline constexpr std::size_t call_rows_min = 16;
 
 // Empty batches a task keeps for reuse, per type.

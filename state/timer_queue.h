@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -23,17 +24,19 @@ struct TimerEntry {
   K key{};
 };
 
-// Yields timers in the order of their times, those of equal time in the order of registration. A binary heap with
-// deletion by absence: what was deleted stays in the heap and is skipped when its turn comes. Not thread-safe.
+// Yields timers in the order of their times, those of equal time in the order of registration. A binary heap beside a
+// table of what is registered: what was deleted stays in the heap until its turn comes, or until it is most of the heap,
+// so that functions which move a timer with every record do not fill the memory. Not thread-safe.
 template <class K>
 class TimerQueue {
  public:
   // Returns whether it was not registered yet.
   bool add(const TimerEntry<K>& entry) {
-    bool& registered = registered_.find_or_insert(hash_of(entry), entry);
-    if (registered) return false;
-    registered = true;
-    heap_.push_back({entry, sequence_++});
+    std::uint64_t& sequence = registered_.find_or_insert(hash_of(entry), entry);
+    if (sequence != 0) return false;
+    sequence = ++last_sequence_;
+    if (heap_.size() > 2 * registered_.size() + heap_slack) drop_deleted();
+    heap_.push_back({entry, last_sequence_});
     std::push_heap(heap_.begin(), heap_.end(), is_later);
     return true;
   }
@@ -45,9 +48,11 @@ class TimerQueue {
   [[nodiscard]] std::optional<TimerEntry<K>> pop_due(std::int64_t now_ms) {
     while (!heap_.empty() && heap_.front().entry.time_ms <= now_ms) {
       std::pop_heap(heap_.begin(), heap_.end(), is_later);
-      TimerEntry<K> entry = std::move(heap_.back().entry);
+      HeapItem item = std::move(heap_.back());
       heap_.pop_back();
-      if (registered_.erase(hash_of(entry), entry)) return entry;
+      if (!is_registered(item)) continue;
+      registered_.erase(hash_of(item.entry), item.entry);
+      return std::move(item.entry);
     }
     return std::nullopt;
   }
@@ -61,18 +66,30 @@ class TimerQueue {
   [[nodiscard]] std::size_t size() const { return registered_.size(); }
 
  private:
+  static constexpr std::size_t heap_slack = 64;
+
   struct HeapItem {
     TimerEntry<K> entry;
-    std::uint64_t sequence;
+    std::uint64_t sequence;  // of the registration: one that was deleted and made again has another
   };
   static bool is_later(const HeapItem& a, const HeapItem& b) {
     if (a.entry.time_ms != b.entry.time_ms) return a.entry.time_ms > b.entry.time_ms;
     return a.sequence > b.sequence;
   }
 
+  [[nodiscard]] bool is_registered(const HeapItem& item) {
+    const std::uint64_t* sequence = registered_.find(hash_of(item.entry), item.entry);
+    return sequence != nullptr && *sequence == item.sequence;
+  }
+
+  void drop_deleted() {
+    std::erase_if(heap_, [this](const HeapItem& item) { return !is_registered(item); });
+    std::make_heap(heap_.begin(), heap_.end(), is_later);
+  }
+
   std::vector<HeapItem> heap_;
-  FlatTable<TimerEntry<K>, bool> registered_;
-  std::uint64_t sequence_ = 0;
+  FlatTable<TimerEntry<K>, std::uint64_t> registered_;  // with the sequence of the registration, from 1
+  std::uint64_t last_sequence_ = 0;
 };
 
 }  // namespace weir

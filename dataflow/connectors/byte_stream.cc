@@ -26,7 +26,8 @@ class PlainStream final : public ByteStream {
       if (got < 0) {
         if (errno == EINTR) continue;
         return Error{Errc::input_unreadable, "cannot read input '" + path_ + "' at byte " +
-                                                 std::to_string(position_) + ": " + last_system_reason()};
+                                                 std::to_string(position_) + ": " +
+                                                 last_system_reason()};
       }
       filled += static_cast<std::size_t>(got);
       position_ += static_cast<std::uint64_t>(got);
@@ -47,7 +48,8 @@ class GzipStream final : public ByteStream {
   GzipStream(std::unique_ptr<ByteStream> file, std::string path)
       : file_(std::move(file)), path_(std::move(path)), compressed_(64 * 1024) {
     constexpr int gzip_with_any_window = 15 + 16;
-    WEIR_CHECK(inflateInit2(&state_, gzip_with_any_window) == Z_OK);  // fails for lack of memory only
+    WEIR_CHECK(inflateInit2(&state_, gzip_with_any_window) ==
+               Z_OK);  // fails for lack of memory only
   }
   GzipStream(const GzipStream&) = delete;
   GzipStream& operator=(const GzipStream&) = delete;
@@ -80,8 +82,9 @@ class GzipStream final : public ByteStream {
     state_.next_in = reinterpret_cast<Bytef*>(compressed_.data());
     state_.avail_in = static_cast<uInt>(*size);
     if (*size == 0 && within_member_) {
-      return Error{Errc::input_unreadable, "input '" + path_ + "' is truncated: its gzip data is incomplete at byte " +
-                                               std::to_string(file_position()) + "; fetch the file again"};
+      return Error{Errc::input_unreadable,
+                   "input '" + path_ + "' is truncated: its gzip data is incomplete at byte " +
+                       std::to_string(file_position()) + "; fetch the file again"};
     }
     return *size > 0;
   }
@@ -96,7 +99,8 @@ class GzipStream final : public ByteStream {
       return Error{Errc::input_unreadable,
                    "input '" + path_ + "' is damaged: its gzip data makes no sense at byte " +
                        std::to_string(file_position()) + " (" +
-                       (state_.msg != nullptr ? state_.msg : zError(status)) + "); fetch the file again"};
+                       (state_.msg != nullptr ? state_.msg : zError(status)) +
+                       "); fetch the file again"};
     }
     return {};
   }
@@ -115,12 +119,13 @@ Result<std::unique_ptr<ByteStream>> open_file(const std::string& path, std::uint
   if (!file.is_open()) {
     const bool vanished = errno == ENOENT;
     return Error{vanished ? Errc::input_missing : Errc::input_unreadable,
-                 "input '" + path + (vanished ? "' vanished before it was read: " : "' cannot be opened: ") +
+                 "input '" + path +
+                     (vanished ? "' vanished before it was read: " : "' cannot be opened: ") +
                      last_system_reason()};
   }
-  (void)::posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);  // read ahead further; only a hint
-  return std::unique_ptr<ByteStream>(
-      std::make_unique<PlainStream>(std::move(file), path, offset));
+  (void)::posix_fadvise(file.get(), 0, 0,
+                        POSIX_FADV_SEQUENTIAL);  // read ahead further; only a hint
+  return std::unique_ptr<ByteStream>(std::make_unique<PlainStream>(std::move(file), path, offset));
 }
 
 Result<std::unique_ptr<ByteStream>> open_gzip_file(const std::string& path) {

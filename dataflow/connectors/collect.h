@@ -19,7 +19,8 @@ class CollectedRows {
  public:
   void append(std::vector<T> rows) {
     const std::lock_guard lock(mutex_);
-    rows_.insert(rows_.end(), std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end()));
+    rows_.insert(rows_.end(), std::make_move_iterator(rows.begin()),
+                 std::make_move_iterator(rows.end()));
   }
   // What there is so far.
   [[nodiscard]] std::vector<T> rows() const {
@@ -67,7 +68,8 @@ class Collect {
   [[nodiscard]] std::unique_ptr<SinkCommitter> make_committer() const { return nullptr; }
 
  private:
-  std::shared_ptr<CollectedRows<T>> into_;  // shared with the program, which outlives the job or not
+  std::shared_ptr<CollectedRows<T>>
+      into_;  // shared with the program, which outlives the job or not
 };
 
 template <class T>

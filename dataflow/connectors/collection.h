@@ -71,7 +71,8 @@ class Collection {
   }
 
  private:
-  std::shared_ptr<const std::vector<T>> rows_;  // shared, so that copies of the description cost nothing
+  std::shared_ptr<const std::vector<T>>
+      rows_;  // shared, so that copies of the description cost nothing
 };
 
 // The rows, each once; with one reader in their order.

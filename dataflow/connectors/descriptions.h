@@ -1,7 +1,7 @@
 // What a job's program says about where records come from and go to.
 //
-// A description is an immutable value that the plan keeps a copy of. It touches the world in check() only; what it makes
-// does so when the job runs.
+// A description is an immutable value that the plan keeps a copy of. It touches the world in
+// check() only; what it makes does so when the job runs.
 #pragma once
 
 #include <concepts>

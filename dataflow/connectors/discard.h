@@ -27,6 +27,8 @@ class Discard {
   [[nodiscard]] std::unique_ptr<SinkCommitter> make_committer() const { return nullptr; }
 };
 
-[[nodiscard]] inline Discard discard() { return {}; }
+[[nodiscard]] inline Discard discard() {
+  return {};
+}
 
 }  // namespace weir

@@ -20,7 +20,8 @@ namespace weir {
 struct FileSinkOptions {
   bool overwrite = false;  // replace what an earlier job has left in the directory
   bool header = false;     // CSV only: each file begins with the names of the columns
-  std::uint64_t part_bytes_max = std::uint64_t{128} * 1024 * 1024;  // a larger file is followed by another
+  // A file that has become larger is followed by another.
+  std::uint64_t part_bytes_max = std::uint64_t{128} * 1024 * 1024;
 };
 
 // How a row becomes a line; see base/row_text.h.
@@ -28,19 +29,25 @@ struct CsvFormat {
   static constexpr std::string_view name = "CSV";
   static constexpr bool has_header = true;
   template <class T>
-  static void append(std::string& out, const T& row) { append_csv(out, row); }
+  static void append(std::string& out, const T& row) {
+    append_csv(out, row);
+  }
 };
 struct JsonFormat {
   static constexpr std::string_view name = "JSON";
   static constexpr bool has_header = false;
   template <class T>
-  static void append(std::string& out, const T& row) { append_json(out, row); }
+  static void append(std::string& out, const T& row) {
+    append_json(out, row);
+  }
 };
 struct LineFormat {
   static constexpr std::string_view name = "text";
   static constexpr bool has_header = false;
   template <class T>
-  static void append(std::string& out, const T& row) { append_text(out, row); }
+  static void append(std::string& out, const T& row) {
+    append_text(out, row);
+  }
 };
 
 template <RowWritable T, class Format>
@@ -82,8 +89,8 @@ class RowFileWriter final : public SinkOperator {
   std::optional<PartFileWriter> parts_;  // while open
 };
 
-// Rows appear in `part-<subtask>-<number>` when the job commits, all or none; until then the directory shows what was
-// there before. See part_files.h.
+// Rows appear in `part-<subtask>-<number>` when the job commits, all or none; until then the
+// directory shows what was there before. See part_files.h.
 template <class Format>
 class FileSink {
  public:
@@ -116,15 +123,18 @@ class FileSink {
   FileSinkOptions options_;
 };
 
-[[nodiscard]] inline FileSink<CsvFormat> csv_files(std::string directory, FileSinkOptions options = {}) {
+[[nodiscard]] inline FileSink<CsvFormat> csv_files(std::string directory,
+                                                   FileSinkOptions options = {}) {
   return {std::move(directory), options};
 }
 // One JSON value a line.
-[[nodiscard]] inline FileSink<JsonFormat> json_files(std::string directory, FileSinkOptions options = {}) {
+[[nodiscard]] inline FileSink<JsonFormat> json_files(std::string directory,
+                                                     FileSinkOptions options = {}) {
   return {std::move(directory), options};
 }
 // Rows as people read them; strings as they are, but on one line.
-[[nodiscard]] inline FileSink<LineFormat> line_files(std::string directory, FileSinkOptions options = {}) {
+[[nodiscard]] inline FileSink<LineFormat> line_files(std::string directory,
+                                                     FileSinkOptions options = {}) {
   return {std::move(directory), options};
 }
 

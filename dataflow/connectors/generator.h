@@ -16,8 +16,10 @@
 namespace weir {
 
 struct GeneratorOptions {
-  std::optional<std::uint64_t> count = {};        // records in all; without it the source does not end
-  std::optional<double> records_per_second = {};  // of all readers together; without it as fast as can be
+  // Records in all; without it the source does not end.
+  std::optional<std::uint64_t> count = {};
+  // Of all readers together; without it as fast as can be.
+  std::optional<double> records_per_second = {};
 };
 
 // Every reader calls a copy of the function of its own, never concurrently.
@@ -54,7 +56,7 @@ class GeneratorReader final : public IndexReader {
 
  private:
   void generate(IndexSplit& split, std::uint64_t count, Outputs& out) {
-    constexpr std::uint64_t calls_per_look = 16;  // at the clock, which takes as long as a quick function
+    constexpr std::uint64_t calls_per_look = 16;  // at the clock, which takes as long as a call
     Output<Record>& port = out.port<Record>();
     std::uint64_t made = 0;
     while (made < count && !port.full()) {
@@ -100,8 +102,8 @@ class Generator {
   GeneratorOptions options_;
 };
 
-// make(0), make(1), …: each index is made once, by one of the readers, which take turns at the indices. With a rate,
-// make(i) is called i / rate after the start, within a millisecond or two.
+// make(0), make(1), …: each index is made once, by one of the readers, which take turns at the
+// indices. With a rate, make(i) is called i / rate after the start, within a millisecond or two.
 template <GeneratorFunction F>
 [[nodiscard]] Generator<F> generator(F make, GeneratorOptions options = {}) {
   return {std::move(make), options};

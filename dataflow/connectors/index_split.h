@@ -1,4 +1,5 @@
-// Splits of sources whose records have an index: positions of a vector, numbers of a sequence, calls of a generator.
+// Splits of sources whose records have an index: positions of a vector, numbers of a sequence,
+// calls of a generator.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,11 @@ struct IndexSplit {
 // As a count: no end.
 inline constexpr std::uint64_t endless = std::numeric_limits<std::uint64_t>::max();
 
-// Each index below `count` is in exactly one split. Readers are equals, so there are as many splits as readers, if
-// there are as many indices.
+// Each index below `count` is in exactly one split. Readers are equals, so there are as many splits
+// as readers, if there are as many indices.
 //   contiguous  ranges of the same length, but for one; for finite counts
-//   strided     reader r of n gets r, r + n, …, so that together they advance through the indices in about their order
+//   strided     reader r of n gets r, r + n, …, so that together they advance through the indices
+//   in about their order
 [[nodiscard]] SplitList contiguous_index_splits(std::uint64_t count, std::uint32_t reader_count);
 [[nodiscard]] SplitList strided_index_splits(std::uint64_t count, std::uint32_t reader_count);
 

@@ -33,13 +33,15 @@ Error unreadable(const std::string& path, const std::string& reason) {
 
 bool begins_like_gzip(const FileDescriptor& file) {
   std::array<unsigned char, 2> magic{};
-  return ::pread(file.get(), magic.data(), magic.size(), 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
+  return ::pread(file.get(), magic.data(), magic.size(), 0) == 2 && magic[0] == 0x1f &&
+         magic[1] == 0x8b;
 }
 
 Result<InputFile> look_at(const std::string& path) {
   const FileDescriptor file = open_to_read(path);
   struct stat status {};
-  if (!file.is_open() || ::fstat(file.get(), &status) != 0) return unreadable(path, last_system_reason());
+  if (!file.is_open() || ::fstat(file.get(), &status) != 0)
+    return unreadable(path, last_system_reason());
   return InputFile{.path = path,
                    .bytes = static_cast<std::uint64_t>(status.st_size),
                    .is_gzip = path.ends_with(".gz") && begins_like_gzip(file)};
@@ -73,18 +75,22 @@ std::vector<std::string> matches_of(const std::string& pattern) {
 // The files at a path, or in it.
 Result<std::vector<std::string>> files_at(const std::string& path) {
   switch (kind_of(path)) {
-    case Kind::file: return std::vector{path};
-    case Kind::directory: return files_in(path);
+    case Kind::file:
+      return std::vector{path};
+    case Kind::directory:
+      return files_in(path);
     case Kind::other:
       return unreadable(path, "it is a device, pipe or socket; pass a file or directory");
-    case Kind::none: break;
+    case Kind::none:
+      break;
   }
   return unreadable(path, last_system_reason());
 }
 
 Result<std::vector<std::string>> files_of(const std::string& pattern) {
   const bool exists = kind_of(pattern) != Kind::none;  // whatever characters are in its name
-  if (!exists && errno != ENOENT && errno != ENOTDIR) return unreadable(pattern, last_system_reason());
+  if (!exists && errno != ENOENT && errno != ENOTDIR)
+    return unreadable(pattern, last_system_reason());
   std::vector<std::string> files;
   for (const auto& path : exists ? std::vector{pattern} : matches_of(pattern)) {
     auto more = files_at(path);
@@ -93,8 +99,9 @@ Result<std::vector<std::string>> files_of(const std::string& pattern) {
   }
   if (!files.empty()) return files;
   return Error{Errc::input_missing,
-               exists ? "input directory '" + pattern + "' has no files; put some in or pass another"
-                      : "input '" + pattern + "' matches no file; check the path"};
+               exists
+                   ? "input directory '" + pattern + "' has no files; put some in or pass another"
+                   : "input '" + pattern + "' matches no file; check the path"};
 }
 
 }  // namespace

@@ -19,10 +19,12 @@ struct InputFile {
 
 // The regular files that the patterns mean, each once, and each seen to be readable.
 //
-// A pattern is a path or a glob(7). A directory means its files, without hidden ones and without those of its
-// subdirectories. Files come in the order of the patterns, those of one pattern sorted by path.
-// Errc::input_missing if a pattern means no file; Errc::input_unreadable, with the system's reason.
-[[nodiscard]] Result<std::vector<InputFile>> list_input_files(const std::vector<std::string>& patterns);
+// A pattern is a path or a glob(7). A directory means its files, without hidden ones and without
+// those of its subdirectories. Files come in the order of the patterns, those of one pattern sorted
+// by path. Errc::input_missing if a pattern means no file; Errc::input_unreadable, with the
+// system's reason.
+[[nodiscard]] Result<std::vector<InputFile>> list_input_files(
+    const std::vector<std::string>& patterns);
 
 // The parts between commas, without empty ones.
 [[nodiscard]] std::vector<std::string> split_at_commas(std::string_view patterns);

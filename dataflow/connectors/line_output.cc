@@ -18,7 +18,8 @@ class StandardOutput final : public LineOutput {
       const ssize_t written = ::write(STDOUT_FILENO, lines.data(), lines.size());
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) {
-        return Error{Errc::output_failed, "cannot write to standard output: " + last_system_reason()};
+        return Error{Errc::output_failed,
+                     "cannot write to standard output: " + last_system_reason()};
       }
       lines.remove_prefix(static_cast<std::size_t>(written));
     }

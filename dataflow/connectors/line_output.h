@@ -1,4 +1,5 @@
-// Where printed lines go: a seam, so that tests and remote clients receive them instead of the terminal.
+// Where printed lines go: a seam, so that tests and remote clients receive them instead of the
+// terminal.
 #pragma once
 
 #include <memory>

@@ -12,8 +12,8 @@ constexpr std::size_t inspected_bytes = 8 * 1024;
 
 }  // namespace
 
-LineReader::LineReader(std::unique_ptr<ByteStream> bytes, std::uint64_t stream_offset, LineRange range,
-                       std::string path, LineReaderOptions options)
+LineReader::LineReader(std::unique_ptr<ByteStream> bytes, std::uint64_t stream_offset,
+                       LineRange range, std::string path, LineReaderOptions options)
     : bytes_(std::move(bytes)),
       range_(range),
       path_(std::move(path)),
@@ -42,7 +42,8 @@ LineReader::Step LineReader::refill(std::string_view& line) {
   return Step::refilled;
 }
 
-// Moves the line that has begun to the front of a buffer that has room behind it; false if the line is too long.
+// Moves the line that has begun to the front of a buffer that has room behind it; false if the line
+// is too long.
 bool LineReader::make_room() {
   const std::size_t begun = filled_ - line_begin_;
   if (begun >= options_.line_bytes_max) return false;
@@ -74,10 +75,10 @@ Result<std::size_t> LineReader::read_more() {
 LineReader::Step LineReader::end_of_text(std::string_view& line) {
   const std::uint64_t position = buffer_offset_ + filled_;
   if (range_.end != LineRange::whole_text && position < range_.end) {
-    return fail({Errc::input_unreadable, "input '" + path_ + "' shrank while it was read: it ends at byte " +
-                                             std::to_string(position) + ", before byte " +
-                                             std::to_string(range_.end) +
-                                             "; leave inputs alone until the job ends"});
+    return fail({Errc::input_unreadable,
+                 "input '" + path_ + "' shrank while it was read: it ends at byte " +
+                     std::to_string(position) + ", before byte " + std::to_string(range_.end) +
+                     "; leave inputs alone until the job ends"});
   }
   if (is_seeking_ || line_begin_ == filled_) return Step::end;
   line = {buffer_.get() + line_begin_, filled_ - line_begin_};
@@ -96,8 +97,10 @@ void LineReader::seek() {
   if (reached && range_.begins_within_line) {
     const void* const newline = std::memchr(buffer_.get() + scanned_, '\n', filled_ - scanned_);
     is_seeking_ = newline == nullptr;
-    scanned_ = is_seeking_ ? filled_
-                           : static_cast<std::size_t>(static_cast<const char*>(newline) - buffer_.get()) + 1;
+    scanned_ =
+        is_seeking_
+            ? filled_
+            : static_cast<std::size_t>(static_cast<const char*>(newline) - buffer_.get()) + 1;
   }
   line_begin_ = scanned_;
 }
@@ -106,7 +109,8 @@ bool LineReader::looks_binary() {
   const void* const nul = std::memchr(buffer_.get(), '\0', std::min(filled_, inspected_bytes));
   if (nul == nullptr) return false;
   const auto offset = static_cast<std::size_t>(static_cast<const char*>(nul) - buffer_.get());
-  (void)fail({Errc::input_unreadable, "input '" + path_ + "' looks like a binary file (NUL byte at offset " +
+  (void)fail({Errc::input_unreadable, "input '" + path_ +
+                                          "' looks like a binary file (NUL byte at offset " +
                                           std::to_string(offset) + "); pass a text file"});
   return true;
 }

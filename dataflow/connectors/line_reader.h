@@ -16,24 +16,28 @@
 
 namespace weir {
 
-// Which lines of a text to read. Offsets are of the text: of a compressed file, of what it contains.
+// Which lines to read: those that begin in the range. Offsets are of the text, which is what a
+// compressed file contains.
 struct LineRange {
   static constexpr std::uint64_t whole_text = std::numeric_limits<std::uint64_t>::max();
 
-  std::uint64_t begin = 0;         // from here on,
-  bool begins_within_line = false;  // which, when set, may be amid a line that is not ours, but for its end;
-  std::uint64_t end = whole_text;  // lines that begin here or later are not ours
+  std::uint64_t begin = 0;
+  bool begins_within_line = false;  // the byte at begin belongs to a line that began earlier
+  std::uint64_t end = whole_text;
 };
 
 struct LineReaderOptions {
-  std::size_t buffer_bytes = 256 * 1024;                     // read at once
-  std::size_t line_bytes_max = std::size_t{1} << 30;  // longer ones are taken for another kind of file
+  // Read at once.
+  std::size_t buffer_bytes = 256 * 1024;
+  // A file with longer ones is taken for no text file.
+  std::size_t line_bytes_max = std::size_t{1024} * 1024 * 1024;
 };
 
-// A line ends with \n or \r\n, which are not part of it, or with the text. Holds the buffer, which grows to at most
-// twice the longest line. Not thread-safe.
+// A line ends with \n or \r\n, which are not part of it, or with the text. Holds the buffer, which
+// grows to at most twice the longest line. Not thread-safe.
 //
-// Lines are found in the buffer by the inline part of next(); all else, which happens once a buffer, is in refill().
+// Lines are found in the buffer by the inline part of next(); all else, which happens once a
+// buffer, is in refill().
 //
 // Invariants:
 //  (1) line_begin_ <= scanned_ <= filled_ <= capacity; no '\n' is in [line_begin_, scanned_).
@@ -47,8 +51,8 @@ class LineReader {
     failed,    // see error()
   };
 
-  // `bytes` begins at offset `stream_offset` of the text, which is at most that of the range; what is before the range
-  // is dropped. `path` is for messages.
+  // `bytes` begins at offset `stream_offset` of the text, which is at most that of the range; what
+  // is before the range is dropped. `path` is for messages.
   LineReader(std::unique_ptr<ByteStream> bytes, std::uint64_t stream_offset, LineRange range,
              std::string path, LineReaderOptions options = {});
 

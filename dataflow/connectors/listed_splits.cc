@@ -21,9 +21,7 @@ class ListedSplits final : public SplitEnumerator {
     return {};
   }
 
-  [[nodiscard]] Result<Assignment> next(SubtaskIndex /*reader*/) override {
-    return take();
-  }
+  [[nodiscard]] Result<Assignment> next(SubtaskIndex /*reader*/) override { return take(); }
 
   void add_back(std::vector<Split> splits) override {
     splits_.insert(splits_.begin(), std::make_move_iterator(splits.begin()),

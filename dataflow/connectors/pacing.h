@@ -9,9 +9,10 @@
 
 namespace weir {
 
-// The record of index i is due i / records_per_second after the start, whichever reader has it: so the rate is that of
-// all readers together. A split that is resumed at index i starts with it, so what would have been due while the job
-// was down does not come in a burst. A reader that was held up catches up.
+// The record of index i is due i / records_per_second after the start, whichever reader has it: so
+// the rate is that of all readers together. A split that is resumed at index i starts with it, so
+// what would have been due while the job was down does not come in a burst. A reader that was held
+// up catches up.
 //
 // A pure function of the time passed in.
 class Pacing {
@@ -21,12 +22,15 @@ class Pacing {
   Pacing(double records_per_second, MonotonicTime start, const IndexSplit& split);
 
   // How many of the split's next records are due; no more than `most`.
-  [[nodiscard]] std::uint64_t due(const IndexSplit& split, MonotonicTime now, std::uint64_t most) const;
-  // How long until the next one is: 0 if it is due, otherwise rounded up to what timers resolve; at most a minute.
+  [[nodiscard]] std::uint64_t due(const IndexSplit& split, MonotonicTime now,
+                                  std::uint64_t most) const;
+  // How long until the next one is: 0 if it is due, otherwise rounded up to what timers resolve; at
+  // most a minute.
   [[nodiscard]] Duration until_due(const IndexSplit& split, MonotonicTime now) const;
 
  private:
-  // How far the time is beyond the due time of the split's next record; negative if it is yet to come.
+  // How far the time is beyond the due time of the split's next record; negative if it is yet to
+  // come.
   [[nodiscard]] double nanoseconds_past_due(const IndexSplit& split, MonotonicTime now) const;
 
   double nanoseconds_per_record_ = 0;

@@ -70,7 +70,8 @@ Result<void> PartFileWriter::flush() {
 }
 
 Result<void> PartFileWriter::create() {
-  file_ = FileDescriptor(::open(path_of(part_).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  file_ =
+      FileDescriptor(::open(path_of(part_).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file_.is_open()) return failed("create");
   return {};
 }
@@ -94,7 +95,8 @@ std::string PartFileWriter::path_of(const PartFile& part) const {
 }
 
 Error PartFileWriter::failed(const std::string& what) const {
-  return {Errc::output_failed, "cannot " + what + " output '" + path_of(part_) + "': " + last_system_reason()};
+  return {Errc::output_failed,
+          "cannot " + what + " output '" + path_of(part_) + "': " + last_system_reason()};
 }
 
 }  // namespace weir

@@ -18,9 +18,10 @@ struct PartFileOptions {
   std::string header = {};           // what each file begins with
 };
 
-// Rows go through a buffer, to which the caller appends. A file is made once there is something to write, so a subtask
-// without rows leaves none. Files that finish() has not handed over are removed by the destructor. Errors are
-// Errc::output_failed, with file and system's reason; after one, only destruction is left. Not thread-safe.
+// Rows go through a buffer, to which the caller appends. A file is made once there is something to
+// write, so a subtask without rows leaves none. Files that finish() has not handed over are removed
+// by the destructor. Errors are Errc::output_failed, with file and system's reason; after one, only
+// destruction is left. Not thread-safe.
 class PartFileWriter {
  public:
   PartFileWriter(std::string directory, SubtaskIndex subtask, PartFileOptions options);
@@ -41,7 +42,8 @@ class PartFileWriter {
  private:
   void begin_part();
   [[nodiscard]] Result<void> make_room();
-  // The least size of the buffer at which it, or the part with it, is too large. Requires that the part is not.
+  // The least size of the buffer at which it, or the part with it, is too large. Requires that the
+  // part is not.
   [[nodiscard]] std::size_t buffer_limit() const;
   [[nodiscard]] Result<void> flush();
   [[nodiscard]] Result<void> create();

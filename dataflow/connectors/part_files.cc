@@ -47,9 +47,12 @@ struct Content {
     std::error_code error;
     const std::string name = entry.path().filename().string();
     const bool is_file = entry.symlink_status(error).type() == fs::file_type::regular;
-    if (is_file && is_final_name(name)) final_names.push_back(name);
-    else if (is_file && is_hidden_name(name)) hidden_names.push_back(name);
-    else foreign_names.push_back(name);
+    if (is_file && is_final_name(name))
+      final_names.push_back(name);
+    else if (is_file && is_hidden_name(name))
+      hidden_names.push_back(name);
+    else
+      foreign_names.push_back(name);
   }
 };
 
@@ -59,7 +62,8 @@ Result<Content> look_into(const std::string& directory) {
   const fs::file_status status = fs::status(directory, error);
   if (status.type() == fs::file_type::not_found) return content;
   if (fs::exists(status) && !fs::is_directory(status)) {
-    return Error{Errc::output_exists, "output '" + directory + "' is a file; name a directory for the part files"};
+    return Error{Errc::output_exists,
+                 "output '" + directory + "' is a file; name a directory for the part files"};
   }
   fs::directory_iterator entry(directory, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) content.add(*entry);
@@ -75,9 +79,10 @@ Result<void> check_content(const Content& content, const std::string& directory,
                  "output '" + directory + "' exists; pass --overwrite or choose another directory"};
   }
   if (overwrite && !content.foreign_names.empty()) {
-    return Error{Errc::output_exists, "output '" + directory + "' holds '" + content.foreign_names.front() +
-                                          "', which is no part file, and is not overwritten; remove it or choose "
-                                          "another directory"};
+    return Error{Errc::output_exists,
+                 "output '" + directory + "' holds '" + content.foreign_names.front() +
+                     "', which is no part file, and is not overwritten; remove it or choose "
+                     "another directory"};
   }
   return {};
 }
@@ -87,8 +92,9 @@ Result<void> check_size(const std::string& path, std::uint64_t expected) {
   const std::uintmax_t size = fs::file_size(path, error);
   if (error) return output_failed("commit", path, error.message());
   if (size == expected) return {};
-  return output_failed("commit", path, "it has " + std::to_string(size) + " bytes instead of the " +
-                                           std::to_string(expected) + " written; something changed it");
+  return output_failed("commit", path,
+                       "it has " + std::to_string(size) + " bytes instead of the " +
+                           std::to_string(expected) + " written; something changed it");
 }
 
 Result<void> sync_directory(const std::string& directory) {
@@ -133,10 +139,11 @@ class PartFileCommitter final : public SinkCommitter {
 
   void abort() override {
     if (!lock_.is_open() && !lock()) return;  // somebody else's
-    (void)remove_hidden();  // nobody is left to whom a failure would matter
+    (void)remove_hidden();                    // nobody is left to whom a failure would matter
     lock_ = {};
     std::error_code error;
-    if (std::exchange(made_directory_, false)) fs::remove(directory_, error);  // unless there is something in it
+    if (std::exchange(made_directory_, false))
+      fs::remove(directory_, error);  // unless there is something in it
   }
 
  private:
@@ -148,15 +155,16 @@ class PartFileCommitter final : public SinkCommitter {
     return {};
   }
 
-  // Released by the system if this process dies. Where locks do not work, as on some network file systems, there is
-  // no protection.
+  // Released by the system if this process dies. Where locks do not work, as on some network file
+  // systems, there is no protection.
   [[nodiscard]] Result<void> lock() {
     lock_ = open_to_read(directory_);
     if (!lock_.is_open()) return output_failed("open", directory_, last_system_reason());
     if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return {};
     lock_ = {};
-    return Error{Errc::output_exists,
-                 "output '" + directory_ + "' is being written by another job; choose another directory"};
+    return Error{
+        Errc::output_exists,
+        "output '" + directory_ + "' is being written by another job; choose another directory"};
   }
 
   [[nodiscard]] std::string path_of(const std::string& name) const {
@@ -166,8 +174,9 @@ class PartFileCommitter final : public SinkCommitter {
   // Renames, unless that has been done.
   [[nodiscard]] Result<void> show(const PartFile& file) {
     if (!is_hidden_name(file.hidden_name) || !is_final_name(file.final_name)) {
-      return Error{Errc::corrupt_data, "committable of output '" + directory_ + "' names no part file: '" +
-                                           file.hidden_name + "', '" + file.final_name + "'"};
+      return Error{Errc::corrupt_data, "committable of output '" + directory_ +
+                                           "' names no part file: '" + file.hidden_name + "', '" +
+                                           file.final_name + "'"};
     }
     const std::string hidden = path_of(file.hidden_name);
     const std::string shown = path_of(file.final_name);
@@ -201,7 +210,8 @@ class PartFileCommitter final : public SinkCommitter {
   bool overwrite_;
   FileDescriptor lock_;  // the directory, from prepare to commit or abort
   bool made_directory_ = false;
-  std::vector<std::string> replaced_;  // earlier part files, until new ones of the same names are shown
+  std::vector<std::string>
+      replaced_;  // earlier part files, until new ones of the same names are shown
 };
 
 }  // namespace
@@ -223,7 +233,8 @@ bool is_final_name(std::string_view name) {
 
 bool is_hidden_name(std::string_view name) {
   const std::size_t mark = name.find(in_progress);
-  return name.starts_with('.') && mark != std::string_view::npos && is_final_name(name.substr(1, mark - 1)) &&
+  return name.starts_with('.') && mark != std::string_view::npos &&
+         is_final_name(name.substr(1, mark - 1)) &&
          is_made_of(name.substr(mark + in_progress.size()), "0123456789abcdef");
 }
 

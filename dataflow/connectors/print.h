@@ -12,10 +12,12 @@
 namespace weir {
 
 struct PrintOptions {
-  std::shared_ptr<LineOutput> output = standard_output();  // never null; shared by all writers of the process
+  std::shared_ptr<LineOutput> output =
+      standard_output();  // never null; shared by all writers of the process
 };
 
-// One line a row; with several writers, each begins with "3> " for the third. A batch is written at once.
+// One line a row; with several writers, each begins with "3> " for the third. A batch is written at
+// once.
 template <RowWritable T>
 class PrintWriter final : public SinkOperator {
  public:
@@ -61,6 +63,8 @@ class Print {
   std::shared_ptr<LineOutput> output_;
 };
 
-[[nodiscard]] inline Print print(PrintOptions options = {}) { return Print(std::move(options)); }
+[[nodiscard]] inline Print print(PrintOptions options = {}) {
+  return Print(std::move(options));
+}
 
 }  // namespace weir

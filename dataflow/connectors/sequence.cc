@@ -38,7 +38,8 @@ std::string Sequence::describe() const {
 }
 
 Result<void> Sequence::check() const {
-  const std::string call = "from_sequence(" + std::to_string(first_) + ", " + std::to_string(last_) + ')';
+  const std::string call =
+      "from_sequence(" + std::to_string(first_) + ", " + std::to_string(last_) + ')';
   if (last_ < first_) {
     return Error{Errc::invalid_plan, call + ": the last number is below the first; swap them"};
   }

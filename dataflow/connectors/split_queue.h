@@ -19,7 +19,8 @@ template <Encodable Content>
   return {.id = std::move(id), .bytes = to_bytes(content)};
 }
 
-// Read from the front, whose content the reader advances, and written back as splits. Not thread-safe.
+// Read from the front, whose content the reader advances, and written back as splits. Not
+// thread-safe.
 template <Encodable Content>
 class SplitQueue {
  public:

@@ -31,9 +31,10 @@ void append_splits(std::vector<Split>& splits, const InputFile& file, std::uint6
   while (begin < file.bytes) {
     const std::uint64_t left = file.bytes - begin;
     const std::uint64_t size = file.is_gzip ? left : std::min(left, split_bytes);
-    FileRange range{.path = file.path, .is_gzip = file.is_gzip, .begin = begin, .end = begin + size};
-    splits.push_back(make_split(
-        file.path + '@' + std::to_string(begin) + '+' + std::to_string(size), range));
+    FileRange range{
+        .path = file.path, .is_gzip = file.is_gzip, .begin = begin, .end = begin + size};
+    splits.push_back(
+        make_split(file.path + '@' + std::to_string(begin) + '+' + std::to_string(size), range));
     begin += size;
   }
 }
@@ -57,8 +58,8 @@ Result<SplitList> list_splits(const std::vector<std::string>& patterns, std::uin
   return list;
 }
 
-// A split that does not begin its file begins with the rest of a line of the split before, unless the byte before it
-// ends a line: so the search begins there.
+// A split that does not begin its file begins with the rest of a line of the split before, unless
+// the byte before it ends a line: so the search begins there.
 LineRange lines_of(const FileRange& range) {
   LineRange lines;
   if (!range.is_gzip) lines.end = range.end;
@@ -82,7 +83,9 @@ Result<std::unique_ptr<LineReader>> open_lines(const FileRange& range) {
 template <class Line>
 class TextFileReader final : public SourceOperator {
  public:
-  [[nodiscard]] Result<void> add_split(Split split) override { return splits_.add(std::move(split)); }
+  [[nodiscard]] Result<void> add_split(Split split) override {
+    return splits_.add(std::move(split));
+  }
 
   [[nodiscard]] Result<Poll> poll(Outputs& out) override {
     if (!lines_) {

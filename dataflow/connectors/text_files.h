@@ -17,7 +17,8 @@ namespace weir {
 struct TextLine {
   std::string text;
   std::string file;
-  std::uint64_t offset = 0;  // of its first byte in the file; if that is compressed, in what it contains
+  // Of its first byte in the file; if that is compressed, in what it contains.
+  std::uint64_t offset = 0;
   friend bool operator==(const TextLine&, const TextLine&) = default;
 };
 
@@ -25,12 +26,14 @@ inline constexpr std::uint64_t default_split_bytes = 16 * 1024 * 1024;
 
 // Line is std::string or TextLine.
 //
-// Files are cut into splits of about the same number of bytes, which readers take in the order of the files as they
-// become free; a split has the lines that begin in it. A compressed file is one split. Each line is read once; the
-// lines of a split come in their order. Memory per reader: a buffer and a line.
+// Files are cut into splits of about the same number of bytes, which readers take in the order of
+// the files as they become free; a split has the lines that begin in it. A compressed file is one
+// split. Each line is read once; the lines of a split come in their order. Memory per reader: a
+// buffer and a line.
 //
-// Fails with Errc::input_unreadable for files that look binary, are damaged, or shrink while they are read. What is
-// added to a file after the job has started is not read, but for the end of its last line.
+// Fails with Errc::input_unreadable for files that look binary, are damaged, or shrink while they
+// are read. What is added to a file after the job has started is not read, but for the end of its
+// last line.
 template <class Line>
 class TextFiles {
  public:
@@ -39,7 +42,8 @@ class TextFiles {
   // For the meaning of patterns see list_input_files().
   explicit TextFiles(std::vector<std::string> patterns) : patterns_(std::move(patterns)) {}
 
-  // The same files in splits of another size, above 0: smaller ones share the work among more readers.
+  // The same files in splits of another size, above 0: smaller ones share the work among more
+  // readers.
   [[nodiscard]] TextFiles with_split_size(std::uint64_t bytes) const {
     TextFiles other = *this;
     other.split_bytes_ = bytes;

@@ -68,6 +68,11 @@ class Validation {
   void check_parallelism(const LogicalNode& node) {
     const std::uint32_t parallelism = parallelism_of(node, settings_);
     const std::uint32_t max = max_parallelism_of(node, settings_);
+    if (node.max_parallelism && *node.max_parallelism > parallelism_max) {
+      mistakes_.push_back("the maximum parallelism of " + quoted(node.name) + " is " +
+                          std::to_string(*node.max_parallelism) + ": at most " + std::to_string(parallelism_max) +
+                          " is possible");
+    }
     if (node.parallelism && *node.parallelism == 0) {
       mistakes_.push_back("the parallelism of " + quoted(node.name) + " is 0: it must be at least 1");
     } else if (parallelism > parallelism_max) {

@@ -34,6 +34,10 @@ ExchangeWriter::ExchangeWriter(ExchangeSpec spec, std::vector<ChannelSender*> ch
 
 bool ExchangeWriter::has_room() const { return input_ == nullptr && all_have_room(); }
 
+bool ExchangeWriter::drained() const {
+  return input_ == nullptr && std::ranges::none_of(lanes_, [](const Lane& lane) { return lane.filling != nullptr; });
+}
+
 bool ExchangeWriter::all_have_room() const {
   return std::ranges::all_of(lanes_, [](const Lane& lane) { return lane.sender->has_room(); });
 }

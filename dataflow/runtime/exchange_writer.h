@@ -35,8 +35,8 @@ class ExchangeWriter {
 
   // Whether write() may be called: no batch waits here, and every channel would take one.
   [[nodiscard]] bool has_room() const;
-  // Whether everything written has been handed to the channels, full batches and partly filled ones.
-  [[nodiscard]] bool drained() const { return input_ == nullptr; }
+  // Whether everything written has been handed to the channels, partly filled batches too.
+  [[nodiscard]] bool drained() const;
 
   // Takes over a batch and divides as much of it as there is room for; `advance` goes on. Requires has_room().
   // Fails if the user's partitioner does.
@@ -59,7 +59,6 @@ class ExchangeWriter {
   [[nodiscard]] Result<void> divide(std::size_t begin, std::size_t end);
   [[nodiscard]] Result<void> choose_lanes(std::size_t begin, std::size_t end);
   void pass_whole(Lane& lane, BatchPtr batch);
-  void append_to(Lane& lane, std::size_t begin, std::size_t end);
   void send_filling(Lane& lane);
   void send_control(const Element& control);
   void release_held();

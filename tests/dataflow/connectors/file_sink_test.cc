@@ -72,7 +72,8 @@ TEST_F(FileSinkTest, writes_csv_with_a_header_on_request) {
 
 TEST_F(FileSinkTest, writes_json_a_value_a_line) {
   run(json_files(out()), std::vector<Visit>{{"a", 1}, {"b", 2}});
-  EXPECT_EQ(dir_.read("out/part-0-0"), "{\"page\":\"a\",\"count\":1}\n{\"page\":\"b\",\"count\":2}\n");
+  EXPECT_EQ(dir_.read("out/part-0-0"),
+            "{\"page\":\"a\",\"count\":1}\n{\"page\":\"b\",\"count\":2}\n");
 }
 
 TEST_F(FileSinkTest, writes_strings_as_lines) {
@@ -88,7 +89,8 @@ TEST_F(FileSinkTest, shows_nothing_before_the_commit_and_nothing_hidden_after) {
   ASSERT_TRUE(first.write({"a"}));
   ASSERT_TRUE(second.write({"b"}));
   auto committables = *first.prepare_commit();
-  for (auto& committable : *second.prepare_commit()) committables.push_back(std::move(committable));
+  const auto more = *second.prepare_commit();
+  committables.insert(committables.end(), more.begin(), more.end());
   const auto names = dir_.names("out");
   EXPECT_THAT(names, SizeIs(2));
   for (const auto& name : names) EXPECT_TRUE(is_hidden_name(name)) << name;
@@ -163,8 +165,9 @@ TEST_F(FileSinkTest, refuses_to_commit_what_is_not_there_as_it_was_written) {
   const fs::path hidden = fs::directory_iterator(out())->path();
   fs::resize_file(hidden, 1);
   EXPECT_EQ(committer->commit(committables).error(),
-            (Error{Errc::output_failed, "cannot commit output '" + hidden.string() +
-                                            "': it has 1 bytes instead of the 2 written; something changed it"}));
+            (Error{Errc::output_failed,
+                   "cannot commit output '" + hidden.string() +
+                       "': it has 1 bytes instead of the 2 written; something changed it"}));
   fs::remove(hidden);
   EXPECT_EQ(committer->commit(committables).error(),
             (Error{Errc::output_failed,
@@ -210,8 +213,9 @@ TEST_F(FileSinkTest, writer_that_closes_early_removes_its_files) {
 
 TEST_F(FileSinkTest, refuses_output_that_exists) {
   leave_old_output();
-  EXPECT_EQ(prepare_error(), (Error{Errc::output_exists, "output '" + out() +
-                                                             "' exists; pass --overwrite or choose another directory"}));
+  EXPECT_EQ(prepare_error(),
+            (Error{Errc::output_exists,
+                   "output '" + out() + "' exists; pass --overwrite or choose another directory"}));
 }
 
 TEST_F(FileSinkTest, takes_a_directory_that_is_empty_or_has_files_of_a_job_that_died) {
@@ -236,8 +240,8 @@ TEST_F(FileSinkTest, reports_a_directory_that_cannot_be_made) {
   dir_.write("file", "x");
   const Error error = line_files(dir_.path("file/out")).make_committer()->prepare().error();
   EXPECT_EQ(error.code, Errc::output_failed);
-  EXPECT_THAT(error.message,
-              AllOf(HasSubstr("output '" + dir_.path("file/out") + "'"), HasSubstr("Not a directory")));
+  EXPECT_THAT(error.message, AllOf(HasSubstr("output '" + dir_.path("file/out") + "'"),
+                                   HasSubstr("Not a directory")));
 }
 
 TEST_F(FileSinkTest, keeps_old_output_until_the_commit_replaces_it) {
@@ -285,9 +289,10 @@ TEST_F(FileSinkTest, does_not_overwrite_what_is_not_its_own) {
   leave_old_output();
   dir_.write("out/thesis.tex", "years of work\n");
   EXPECT_EQ(prepare_error({.overwrite = true}),
-            (Error{Errc::output_exists, "output '" + out() +
-                                            "' holds 'thesis.tex', which is no part file, and is not overwritten; "
-                                            "remove it or choose another directory"}));
+            (Error{Errc::output_exists,
+                   "output '" + out() +
+                       "' holds 'thesis.tex', which is no part file, and is not overwritten; "
+                       "remove it or choose another directory"}));
 }
 
 TEST_F(FileSinkTest, refuses_a_directory_that_another_job_is_writing) {
@@ -297,9 +302,10 @@ TEST_F(FileSinkTest, refuses_a_directory_that_another_job_is_writing) {
   WriterHarness<std::string> writer(sink);
   ASSERT_TRUE(writer.write({std::string(1'000'000, 'a')}));
   const auto intruder = sink.make_committer();
-  EXPECT_EQ(intruder->prepare().error(),
-            (Error{Errc::output_exists,
-                   "output '" + out() + "' is being written by another job; choose another directory"}));
+  EXPECT_EQ(
+      intruder->prepare().error(),
+      (Error{Errc::output_exists,
+             "output '" + out() + "' is being written by another job; choose another directory"}));
   intruder->abort();
   EXPECT_TRUE(committer->commit(*writer.prepare_commit()));
 }
@@ -316,8 +322,9 @@ TEST_F(FileSinkTest, reports_a_write_that_the_system_refuses) {
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(result.error().code, Errc::output_failed);
-  EXPECT_THAT(result.error().message, AllOf(HasSubstr("cannot write output '" + out() + "/.part-0-0.inprogress."),
-                                            HasSubstr("': File too large")));
+  EXPECT_THAT(result.error().message,
+              AllOf(HasSubstr("cannot write output '" + out() + "/.part-0-0.inprogress."),
+                    HasSubstr("': File too large")));
 }
 
 TEST_F(FileSinkTest, reports_a_directory_that_vanished) {
@@ -330,7 +337,8 @@ TEST_F(FileSinkTest, reports_a_directory_that_vanished) {
 
 TEST_F(FileSinkTest, refuses_a_header_where_the_format_has_none) {
   EXPECT_EQ(json_files(out(), {.header = true}).check().error(),
-            (Error{Errc::invalid_plan, "JSON files in " + out() + ": only CSV files have a header; leave it out"}));
+            (Error{Errc::invalid_plan,
+                   "JSON files in " + out() + ": only CSV files have a header; leave it out"}));
 }
 
 TEST(PartFileNames, tell_ours_from_others) {
@@ -339,8 +347,9 @@ TEST(PartFileNames, tell_ours_from_others) {
   EXPECT_EQ(file.hidden_name, ".part-12-3.inprogress.0000000000000abc");
   EXPECT_TRUE(is_final_name(file.final_name));
   EXPECT_TRUE(is_hidden_name(file.hidden_name));
-  for (const auto* other : {"part-", "part-1", "part-1-", "part-1-x", "part-00000-uuid", "xpart-1-1", "part-1-2.csv",
-                            ".part-1-1", ".part-1-1.inprogress.", ".part-1-1.inprogress.xyz", ""}) {
+  for (const auto* other :
+       {"part-", "part-1", "part-1-", "part-1-x", "part-00000-uuid", "xpart-1-1", "part-1-2.csv",
+        ".part-1-1", ".part-1-1.inprogress.", ".part-1-1.inprogress.xyz", ""}) {
     EXPECT_FALSE(is_final_name(other)) << other;
     EXPECT_FALSE(is_hidden_name(other)) << other;
   }

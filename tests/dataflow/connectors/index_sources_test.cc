@@ -106,7 +106,8 @@ TEST(Sequence, has_both_ends) {
 
 TEST(Sequence, refuses_ends_that_are_swapped_or_too_far_apart) {
   EXPECT_EQ(from_sequence(5, 3).check().error(),
-            (Error{Errc::invalid_plan, "from_sequence(5, 3): the last number is below the first; swap them"}));
+            (Error{Errc::invalid_plan,
+                   "from_sequence(5, 3): the last number is below the first; swap them"}));
   using Limits = std::numeric_limits<std::int64_t>;
   EXPECT_THAT(from_sequence(Limits::min(), Limits::max()).check().error().message,
               HasSubstr("more than 2^64 - 1 numbers"));
@@ -216,7 +217,8 @@ TEST_F(PacedGenerator, does_not_make_up_for_the_time_it_was_not_running) {
   EXPECT_THAT(resumed.rows(), ElementsAre(102));
 }
 
-// Woken when it asks to be, whatever the rate, no record is early and none later than the timer's resolution.
+// Woken when it asks to be, whatever the rate, no record is early and none later than the timer's
+// resolution.
 TEST(Generator, record_leaves_within_a_millisecond_of_its_due_time) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);

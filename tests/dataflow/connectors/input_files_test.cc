@@ -63,39 +63,45 @@ TEST_F(InputFiles, tell_their_size_and_whether_they_are_gzip) {
   dir_.write("a.gz", magic + "...");
   dir_.write("b.gz", "plain");
   dir_.write("c", magic);
-  EXPECT_THAT(*list_input_files({dir_.path()}),
-              ElementsAre(InputFile{dir_.path("a.gz"), 5, true}, InputFile{dir_.path("b.gz"), 5, false},
-                          InputFile{dir_.path("c"), 2, false}));
+  EXPECT_THAT(*list_input_files({dir_.path()}), ElementsAre(InputFile{dir_.path("a.gz"), 5, true},
+                                                            InputFile{dir_.path("b.gz"), 5, false},
+                                                            InputFile{dir_.path("c"), 2, false}));
 }
 
 TEST_F(InputFiles, that_are_missing_are_named) {
   EXPECT_EQ(error_of("nothing*"),
-            (Error{Errc::input_missing, "input '" + dir_.path("nothing*") + "' matches no file; check the path"}));
+            (Error{Errc::input_missing,
+                   "input '" + dir_.path("nothing*") + "' matches no file; check the path"}));
   EXPECT_EQ(error_of("nothing"),
-            (Error{Errc::input_missing, "input '" + dir_.path("nothing") + "' matches no file; check the path"}));
+            (Error{Errc::input_missing,
+                   "input '" + dir_.path("nothing") + "' matches no file; check the path"}));
   EXPECT_EQ(list_input_files({}).error(),
             (Error{Errc::input_missing, "no input was given; name files to read"}));
 }
 
 TEST_F(InputFiles, of_an_empty_directory_are_missing) {
   dir_.write("in/.hidden", "x");
-  EXPECT_EQ(error_of("in"), (Error{Errc::input_missing, "input directory '" + dir_.path("in") +
-                                                            "' has no files; put some in or pass another"}));
+  EXPECT_EQ(error_of("in"),
+            (Error{Errc::input_missing, "input directory '" + dir_.path("in") +
+                                            "' has no files; put some in or pass another"}));
 }
 
 TEST_F(InputFiles, that_cannot_be_opened_are_named_with_the_reason) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
   dir_.write("secret", "x");
   ::chmod(dir_.path("secret").c_str(), 0);
-  EXPECT_EQ(error_of("secret"), (Error{Errc::input_unreadable, "input '" + dir_.path("secret") +
-                                                                   "' cannot be read: Permission denied"}));
+  EXPECT_EQ(error_of("secret"),
+            (Error{Errc::input_unreadable,
+                   "input '" + dir_.path("secret") + "' cannot be read: Permission denied"}));
 }
 
 TEST_F(InputFiles, that_are_no_files_are_named) {
   ASSERT_EQ(::mkfifo(dir_.path("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(error_of("pipe"), (Error{Errc::input_unreadable,
-                                     "input '" + dir_.path("pipe") +
-                                         "' cannot be read: it is a device, pipe or socket; pass a file or directory"}));
+  EXPECT_EQ(
+      error_of("pipe"),
+      (Error{Errc::input_unreadable,
+             "input '" + dir_.path("pipe") +
+                 "' cannot be read: it is a device, pipe or socket; pass a file or directory"}));
 }
 
 TEST(SplitAtCommas, drops_empty_parts) {

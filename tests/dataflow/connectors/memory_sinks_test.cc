@@ -100,7 +100,8 @@ TEST(Collect, keeps_the_rows_of_all_writers) {
     for (std::uint32_t subtask = 0; subtask < 4; ++subtask) {
       threads.emplace_back([&rows, subtask] {
         WriterHarness<int> writer(collect(rows), subtask, 4);
-        for (int i = 0; i < 100; ++i) EXPECT_TRUE(writer.write({static_cast<int>(subtask) * 100 + i}));
+        for (int i = 0; i < 100; ++i)
+          EXPECT_TRUE(writer.write({static_cast<int>(subtask) * 100 + i}));
       });
     }
   }

@@ -66,7 +66,8 @@ class ReaderHarness {
 
 // All splits of a source, as so many readers would get them.
 template <SourceDescription Source>
-[[nodiscard]] Result<std::vector<Split>> splits_of(const Source& source, std::uint32_t reader_count = 1) {
+[[nodiscard]] Result<std::vector<Split>> splits_of(const Source& source,
+                                                   std::uint32_t reader_count = 1) {
   const auto enumerator = source.make_enumerator();
   WEIR_TRY(enumerator->open(reader_count));
   std::vector<Split> splits;
@@ -80,8 +81,8 @@ template <SourceDescription Source>
 
 // What one reader reads from these splits.
 template <SourceDescription Source>
-[[nodiscard]] Result<std::vector<typename Source::value_type>> read_splits(const Source& source,
-                                                                           std::vector<Split> splits) {
+[[nodiscard]] Result<std::vector<typename Source::value_type>> read_splits(
+    const Source& source, std::vector<Split> splits) {
   ReaderHarness<Source> harness(source);
   harness.add(std::move(splits));
   while (true) {

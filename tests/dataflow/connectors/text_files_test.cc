@@ -80,7 +80,9 @@ class TextFilesSource : public testing::Test {
     EXPECT_TRUE(rows) << rows.error().message;
     return *rows;
   }
-  Error error_reading(const std::string& name) { return read_all(text_files(dir_.path(name))).error(); }
+  Error error_reading(const std::string& name) {
+    return read_all(text_files(dir_.path(name))).error();
+  }
 
   TempDir dir_;
 };
@@ -115,7 +117,8 @@ TEST_F(TextFilesSource, bounds_its_batches) {
 
 TEST_F(TextFilesSource, knows_where_lines_begin) {
   const std::string path = dir_.write("in", "a\r\n\nbcd\ne");
-  EXPECT_EQ(*read_all(numbered_text_files(path).with_split_size(4)), lines_of("a\r\n\nbcd\ne", path));
+  EXPECT_EQ(*read_all(numbered_text_files(path).with_split_size(4)),
+            lines_of("a\r\n\nbcd\ne", path));
 }
 
 TEST_F(TextFilesSource, cuts_files_into_splits_named_for_people) {
@@ -147,7 +150,8 @@ TEST_F(TextFilesSource, every_line_is_in_exactly_one_split) {
 
 // A snapshot after each poll, of a reader that stops wherever a batch or the buffer ends.
 TEST_F(TextFilesSource, resumes_from_every_snapshot) {
-  const std::string text = long_text(400'000) + std::string(600'000, 'y') + '\n' + long_text(300'000) + "end";
+  const std::string text =
+      long_text(400'000) + std::string(600'000, 'y') + '\n' + long_text(300'000) + "end";
   for (const auto& path : {dir_.write("in", text), dir_.write("in.gz", gzip(text))}) {
     const auto source = numbered_text_files(path).with_split_size(250'000);
     ReaderHarness harness(source);
@@ -157,7 +161,8 @@ TEST_F(TextFilesSource, resumes_from_every_snapshot) {
       if (polls % 7 != 0) continue;
       const auto rest = *read_splits(source, harness.reader().snapshot_splits());
       const auto read_so_far = static_cast<std::ptrdiff_t>(harness.rows().size());
-      ASSERT_TRUE(std::ranges::equal(rest, std::vector(expected.begin() + read_so_far, expected.end())));
+      ASSERT_TRUE(
+          std::ranges::equal(rest, std::vector(expected.begin() + read_so_far, expected.end())));
     }
     ASSERT_EQ(harness.rows(), expected);
   }
@@ -196,10 +201,11 @@ TEST_F(TextFilesSource, reports_gzip_data_that_is_cut_off_anywhere) {
   for (std::size_t size = 2; size < whole.size(); ++size) {
     if (size == first_member) continue;
     dir_.write("in.gz", whole.substr(0, size));
-    EXPECT_EQ(error_reading("in.gz"),
-              (Error{Errc::input_unreadable, "input '" + dir_.path("in.gz") +
-                                                 "' is truncated: its gzip data is incomplete at byte " +
-                                                 std::to_string(size) + "; fetch the file again"}));
+    EXPECT_EQ(
+        error_reading("in.gz"),
+        (Error{Errc::input_unreadable, "input '" + dir_.path("in.gz") +
+                                           "' is truncated: its gzip data is incomplete at byte " +
+                                           std::to_string(size) + "; fetch the file again"}));
   }
 }
 
@@ -209,14 +215,16 @@ TEST_F(TextFilesSource, reports_gzip_data_that_is_damaged) {
   dir_.write("in.gz", data);
   const Error error = error_reading("in.gz");
   EXPECT_EQ(error.code, Errc::input_unreadable);
-  EXPECT_THAT(error.message, HasSubstr("input '" + dir_.path("in.gz") + "' is damaged: its gzip data makes no sense"));
+  EXPECT_THAT(error.message, HasSubstr("input '" + dir_.path("in.gz") +
+                                       "' is damaged: its gzip data makes no sense"));
 }
 
 TEST_F(TextFilesSource, refuses_binary_files) {
   dir_.write("in", std::string("ab\0c\n", 5));
   EXPECT_EQ(error_reading("in"),
-            (Error{Errc::input_unreadable, "input '" + dir_.path("in") +
-                                               "' looks like a binary file (NUL byte at offset 2); pass a text file"}));
+            (Error{Errc::input_unreadable,
+                   "input '" + dir_.path("in") +
+                       "' looks like a binary file (NUL byte at offset 2); pass a text file"}));
 }
 
 TEST_F(TextFilesSource, takes_a_late_nul_for_text) {
@@ -228,9 +236,10 @@ TEST_F(TextFilesSource, reports_a_file_that_vanished) {
   const auto source = text_files(dir_.write("in", "a\n"));
   const auto splits = *splits_of(source);
   std::filesystem::remove(dir_.path("in"));
-  EXPECT_EQ(read_splits(source, splits).error(),
-            (Error{Errc::input_missing, "input '" + dir_.path("in") +
-                                            "' vanished before it was read: No such file or directory"}));
+  EXPECT_EQ(
+      read_splits(source, splits).error(),
+      (Error{Errc::input_missing, "input '" + dir_.path("in") +
+                                      "' vanished before it was read: No such file or directory"}));
 }
 
 TEST_F(TextFilesSource, reports_a_file_that_shrank) {
@@ -240,7 +249,8 @@ TEST_F(TextFilesSource, reports_a_file_that_shrank) {
     std::filesystem::resize_file(dir_.path("in"), 3);
     const Error error = read_splits(source, {split}).error();
     EXPECT_EQ(error.code, Errc::input_unreadable);
-    EXPECT_THAT(error.message, HasSubstr("input '" + dir_.path("in") + "' shrank while it was read"));
+    EXPECT_THAT(error.message,
+                HasSubstr("input '" + dir_.path("in") + "' shrank while it was read"));
   }
 }
 
@@ -286,7 +296,8 @@ TEST_F(TextFilesSource, lines_do_not_depend_on_the_size_of_the_buffer) {
 
 TEST_F(TextFilesSource, refuses_lines_without_end) {
   const std::string path = dir_.write("in", "ab\n" + std::string(100, 'x'));
-  LineReader reader(*open_file(path, 0), 0, LineRange{}, path, {.buffer_bytes = 8, .line_bytes_max = 50});
+  LineReader reader(*open_file(path, 0), 0, LineRange{}, path,
+                    {.buffer_bytes = 8, .line_bytes_max = 50});
   std::string_view line;
   auto step = LineReader::Step::refilled;
   while (step != LineReader::Step::failed) {
@@ -295,7 +306,8 @@ TEST_F(TextFilesSource, refuses_lines_without_end) {
   }
   EXPECT_EQ(reader.error(),
             (Error{Errc::input_unreadable,
-                   "input '" + path + "' has no line end within 50 bytes from byte 3; pass a text file"}));
+                   "input '" + path +
+                       "' has no line end within 50 bytes from byte 3; pass a text file"}));
 }
 
 }  // namespace

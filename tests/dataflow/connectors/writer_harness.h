@@ -40,7 +40,9 @@ class WriterHarness {
     EXPECT_EQ(progress->position, batch->size());
     return {};
   }
-  [[nodiscard]] Result<std::vector<Committable>> prepare_commit() { return writer_->prepare_commit(); }
+  [[nodiscard]] Result<std::vector<Committable>> prepare_commit() {
+    return writer_->prepare_commit();
+  }
   void close() {
     if (!std::exchange(closed_, true)) writer_->close();
   }

@@ -1,0 +1,26 @@
+// The benchmarks that weir_bench runs, by the file they are in.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/paired.h"
+
+namespace weir::bench {
+
+// keyed_count.cc
+[[nodiscard]] PairedBenchmark keyed_count_chained();
+[[nodiscard]] PairedBenchmark keyed_count_exchange();
+// How near the hand-written loop is to the figure of the reference machine, scaled by memory bandwidth.
+[[nodiscard]] PairedBenchmark limit_keyed_count();
+
+// idle_latency.cc
+[[nodiscard]] PairedBenchmark idle_latency(double quantile, const std::string& name);
+
+// process_start.cc: each runs this program again as a child, by its path.
+[[nodiscard]] PairedBenchmark first_result(const std::string& program);
+[[nodiscard]] PairedBenchmark embedded_memory(const std::string& program);
+// What the children do; returns the exit code, or nothing if the arguments are not a child's.
+[[nodiscard]] int run_child(const std::string& role);
+
+}  // namespace weir::bench

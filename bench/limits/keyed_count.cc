@@ -1,0 +1,112 @@
+#include "bench/limits/keyed_count.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "bench/paired.h"
+
+namespace weir::bench {
+namespace {
+
+struct Slot {
+  std::uint64_t key;
+  std::uint64_t count;
+};
+
+class Table {
+ public:
+  explicit Table(std::size_t keys) : slots_(std::bit_ceil(keys * 2)), mask_(slots_.size() - 1) {}
+
+  void add(std::uint64_t key, std::uint64_t hash) {
+    for (std::uint64_t i = hash & mask_;; i = (i + 1) & mask_) {
+      Slot& slot = slots_[i];
+      if (slot.count != 0 && slot.key == key) {
+        ++slot.count;
+        return;
+      }
+      if (slot.count == 0) {
+        slot = {key, 1};
+        return;
+      }
+    }
+  }
+
+  std::uint64_t flush(std::int64_t window_end) {
+    std::uint64_t hash = 0;
+    for (Slot& slot : slots_) {
+      if (slot.count == 0) continue;
+      hash += row_hash(slot.key, static_cast<std::int64_t>(slot.count), window_end);
+      slot.count = 0;
+    }
+    return hash;
+  }
+
+ private:
+  std::vector<Slot> slots_;
+  std::uint64_t mask_;
+};
+
+}  // namespace
+
+std::vector<Record> make_records(std::size_t count, std::size_t keys, double per_ms) {
+  Random random(42);
+  std::vector<Record> records(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    records[i] = {mix64(random.below(keys)), static_cast<std::int64_t>(static_cast<double>(i) / per_ms), 1};
+  }
+  return records;
+}
+
+std::vector<Record> make_parallel_records(std::size_t count, std::size_t keys, double per_ms) {
+  auto records = make_records(count, keys, per_ms);
+  const std::size_t half = count / 2;
+  for (std::size_t i = 0; i < count; ++i) {
+    records[i].time_ms = static_cast<std::int64_t>(static_cast<double>(i % half) * 2 / per_ms);
+  }
+  return records;
+}
+
+std::vector<Record> merged_halves(const std::vector<Record>& records) {
+  const std::size_t half = records.size() / 2;
+  std::vector<Record> merged(records.size());
+  for (std::size_t i = 0; i < half; ++i) {
+    merged[2 * i] = records[i];
+    merged[2 * i + 1] = records[half + i];
+  }
+  return merged;
+}
+
+std::uint64_t row_hash(std::uint64_t key, std::int64_t count, std::int64_t window_end) {
+  return mix64(key ^ static_cast<std::uint64_t>(count) * 31 ^ static_cast<std::uint64_t>(window_end));
+}
+
+std::uint64_t count_by_hand(const std::vector<Record>& records, std::size_t keys) {
+  Table table(keys);
+  std::uint64_t hash = 0;
+  std::int64_t window_end = window_ms;
+  for (const Record& record : records) {
+    if (record.time_ms >= window_end) [[unlikely]] {
+      hash += table.flush(window_end);
+      window_end = record.time_ms - record.time_ms % window_ms + window_ms;
+    }
+    table.add(record.key, mix64(record.key));
+  }
+  return hash + table.flush(window_end);
+}
+
+double memory_bandwidth() {
+  constexpr std::size_t words = std::size_t{32} * 1024 * 1024;  // 256 MB: far beyond the caches
+  static const std::vector<std::uint64_t> memory(words, 1);
+  std::vector<double> rates;
+  for (int i = 0; i < 5; ++i) {
+    const double begin = seconds_now();
+    keep(std::accumulate(memory.begin(), memory.end(), std::uint64_t{0}));
+    rates.push_back(static_cast<double>(words * sizeof(std::uint64_t)) / (seconds_now() - begin));
+  }
+  return quantile(rates, 0.5);
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,305 @@
+#include "dataflow/runtime/stepped_tasks.h"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/check.h"
+#include "dataflow/runtime/task_core.h"
+
+namespace weir {
+namespace {
+
+// What would be messages between actors: each is delivered once no task is in a step.
+using Mail = std::deque<std::function<void()>>;
+
+}  // namespace
+
+// One subtask and its connections.
+class SteppedTasks::Task final : public TaskEnvironment {
+ public:
+  Task(Tasks& tasks, VertexId vertex, SubtaskIndex subtask);
+
+  [[nodiscard]] Result<void> open() { return core_->open(); }
+  // Whether a step may find something to do.
+  [[nodiscard]] bool is_ready() const { return !finished_ && (ready_ || woken_); }
+  [[nodiscard]] Result<void> step();
+  void close() { core_->close(); }
+
+  [[nodiscard]] Result<void> ask_for_split();
+  void wake_if_due(ProcessingTime now) { ready_ |= wake_at_ && *wake_at_ <= now; }
+  [[nodiscard]] std::optional<ProcessingTime> wake_at() const { return finished_ ? std::nullopt : wake_at_; }
+  [[nodiscard]] bool finished() const { return finished_; }
+  [[nodiscard]] const std::vector<OperatorMetrics>& operators() const { return operators_; }
+
+  void return_credit(ChannelIndex channel, std::uint64_t bytes, BatchPtr reusable) override;
+  void request_split() override { asks_for_split_ = true; }
+
+ private:
+  // To one consumer.
+  class Channel final : public ChannelTransport {
+   public:
+    Channel(Tasks& tasks, ChannelEnd consumer) : tasks_(&tasks), consumer_(consumer) {}
+    void send(Element element, std::uint64_t charged_bytes) override;
+
+   private:
+    Tasks* tasks_;
+    ChannelEnd consumer_;
+  };
+
+  void receive(ChannelIndex channel, ChargedElement content);
+  void add_credit(const ChannelEnd& at, std::uint64_t bytes, BatchPtr reusable);
+  [[nodiscard]] std::vector<OperatorContext> make_contexts(const Vertex& vertex);
+
+  Tasks* tasks_;
+  VertexId vertex_;
+  SubtaskIndex subtask_;
+  std::vector<OperatorMetrics> operators_;
+  TaskMetrics metrics_;
+  std::vector<std::unique_ptr<Channel>> channels_;
+  std::vector<ChannelEnd> producers_;  // of the input channels
+  std::unique_ptr<TaskCore> core_;
+  std::atomic<bool> woken_{false};
+  bool ready_ = true;
+  bool finished_ = false;
+  bool asks_for_split_ = false;
+  std::optional<ProcessingTime> ask_split_at_;
+  std::optional<ProcessingTime> wake_at_;
+};
+
+// Everything that the tasks of a job share.
+struct SteppedTasks::Tasks {
+  std::shared_ptr<const PhysicalPlan> plan;  // shared with whoever made it
+  const Clock* clock;
+  Options options;
+  Mail mail;
+  std::map<NodeId, std::unique_ptr<SplitEnumerator>> enumerators;
+  std::vector<std::vector<std::unique_ptr<Task>>> by_vertex;
+
+  [[nodiscard]] Task& at(const ChannelEnd& end) { return *by_vertex[end.vertex.value][end.subtask.value]; }
+
+  // Calls f(task) for all until one fails.
+  template <class F>
+  [[nodiscard]] Result<void> each(F f) {
+    for (auto& subtasks : by_vertex) {
+      for (auto& task : subtasks) WEIR_TRY(f(*task));
+    }
+    return {};
+  }
+
+  [[nodiscard]] Result<void> open();
+  [[nodiscard]] Result<void> run_until_quiet();
+  void deliver_mail();
+  void close();
+};
+
+SteppedTasks::Task::Task(Tasks& tasks, VertexId vertex, SubtaskIndex subtask)
+    : tasks_(&tasks),
+      vertex_(vertex),
+      subtask_(subtask),
+      operators_(tasks.plan->vertex(vertex).chain.stages.size()) {
+  const PhysicalPlan& plan = *tasks.plan;
+  producers_ = input_channels(plan, vertex, subtask);
+  TaskCore::Wiring wiring{.contexts = make_contexts(plan.vertex(vertex)),
+                          .input_channels = input_channel_ports(plan, vertex, subtask),
+                          .exchanges = {},
+                          .random_seed = tasks.options.random_seed ^ (std::uint64_t{vertex.value} << 32) ^ subtask.value};
+  for (const auto& lanes : output_channels(plan, vertex, subtask)) {
+    auto& exchange = wiring.exchanges.emplace_back();
+    for (const ChannelEnd& consumer : lanes) {
+      exchange.window_bytes = channel_window_bytes(plan, consumer.vertex);
+      channels_.push_back(std::make_unique<Channel>(tasks, consumer));
+      exchange.transports.push_back(channels_.back().get());
+    }
+  }
+  core_ = std::make_unique<TaskCore>(plan.vertex(vertex).chain, std::move(wiring), *this, *tasks.clock, metrics_);
+}
+
+std::vector<OperatorContext> SteppedTasks::Task::make_contexts(const Vertex& vertex) {
+  const KeyGroupSlice keys{key_group_range_of(subtask_, vertex.parallelism, vertex.max_parallelism),
+                           vertex.max_parallelism};
+  std::vector<OperatorContext> contexts;
+  for (std::size_t i = 0; i < vertex.chain.stages.size(); ++i) {
+    OperatorContext& context = contexts.emplace_back();
+    context.job_name = tasks_->plan->logical.job_name;
+    context.operator_name = vertex.chain.stages[i].operator_name;
+    context.subtask = subtask_;
+    context.parallelism = vertex.parallelism;
+    context.keys = keys;
+    context.clock = tasks_->clock;
+    context.metrics = &operators_[i];
+    context.strict = tasks_->options.strict;
+    context.waker = [this] { woken_ = true; };
+  }
+  return contexts;
+}
+
+Result<void> SteppedTasks::Task::step() {
+  ready_ = false;
+  if (woken_.exchange(false)) core_->wake();
+  const auto outcome = core_->step();
+  if (!outcome) return outcome.error();
+  ready_ = outcome->kind == StepOutcome::Kind::again;
+  wake_at_ = outcome->wake_at;
+  if (outcome->kind == StepOutcome::Kind::finished) {
+    finished_ = true;
+    core_->close();
+  }
+  return {};
+}
+
+Result<void> SteppedTasks::Task::ask_for_split() {
+  const ProcessingTime now = tasks_->clock->processing_time();
+  if (!asks_for_split_ || (ask_split_at_ && now < *ask_split_at_)) return {};
+  ask_split_at_.reset();
+  const NodeId source = tasks_->plan->vertex(vertex_).chain.stages.front().node;
+  auto assignment = tasks_->enumerators.at(source)->next(subtask_);
+  if (!assignment) return assignment.error();
+  if (const auto* later = std::get_if<NoSplitYet>(&*assignment)) {
+    ask_split_at_ = later->ask_at;
+    return {};
+  }
+  asks_for_split_ = false;
+  ready_ = true;
+  if (auto* split = std::get_if<Split>(&*assignment)) return core_->add_split(std::move(*split));
+  core_->no_more_splits();
+  return {};
+}
+
+void SteppedTasks::Task::receive(ChannelIndex channel, ChargedElement content) {
+  core_->receive(channel, std::move(content));
+  ready_ = true;
+}
+
+void SteppedTasks::Task::add_credit(const ChannelEnd& at, std::uint64_t bytes, BatchPtr reusable) {
+  if (finished_) return;
+  core_->add_credit(at.exchange, at.index, bytes, std::move(reusable));
+  ready_ = true;
+}
+
+void SteppedTasks::Task::return_credit(ChannelIndex channel, std::uint64_t bytes, BatchPtr reusable) {
+  tasks_->mail.push_back([tasks = tasks_, at = producers_[channel.value], bytes, reusable = std::move(reusable)]() mutable {
+    tasks->at(at).add_credit(at, bytes, std::move(reusable));
+  });
+}
+
+void SteppedTasks::Task::Channel::send(Element element, std::uint64_t charged_bytes) {
+  tasks_->mail.push_back(
+      [tasks = tasks_, at = consumer_, content = ChargedElement{std::move(element), charged_bytes}]() mutable {
+        tasks->at(at).receive(ChannelIndex{at.index}, std::move(content));
+      });
+}
+
+Result<void> SteppedTasks::Tasks::open() {
+  for (const LogicalNode& node : plan->logical.nodes) {
+    if (node.role != StageRole::source) continue;
+    auto& enumerator = enumerators[node.id] = node.make_enumerator();
+    WEIR_TRY(enumerator->open(parallelism_of(node, plan->settings)));
+  }
+  return each([](Task& task) { return task.open(); });
+}
+
+Result<void> SteppedTasks::Tasks::run_until_quiet() {
+  WEIR_TRY(each([now = clock->processing_time()](Task& task) {
+    task.wake_if_due(now);
+    return Result<void>{};
+  }));
+  bool stepped = true;
+  while (stepped) {
+    stepped = false;
+    WEIR_TRY(each([&](Task& task) -> Result<void> {
+      WEIR_TRY(task.ask_for_split());
+      if (!task.is_ready()) return {};
+      stepped = true;
+      WEIR_TRY(task.step());
+      deliver_mail();
+      return {};
+    }));
+  }
+  return {};
+}
+
+void SteppedTasks::Tasks::deliver_mail() {
+  while (!mail.empty()) {
+    auto message = std::move(mail.front());
+    mail.pop_front();
+    message();
+  }
+}
+
+void SteppedTasks::Tasks::close() {
+  for (auto& subtasks : by_vertex) {
+    for (auto& task : subtasks) task->close();
+  }
+}
+
+SteppedTasks::SteppedTasks(std::shared_ptr<const PhysicalPlan> plan, const Clock& clock, Options options)
+    : tasks_(std::make_unique<Tasks>()) {
+  tasks_->plan = std::move(plan);
+  tasks_->clock = &clock;
+  tasks_->options = options;
+  for (const Vertex& vertex : tasks_->plan->vertices) {
+    auto& subtasks = tasks_->by_vertex.emplace_back();
+    for (std::uint32_t i = 0; i < vertex.parallelism; ++i) {
+      subtasks.push_back(std::make_unique<Task>(*tasks_, vertex.id, SubtaskIndex{i}));
+    }
+  }
+}
+
+SteppedTasks::~SteppedTasks() { tasks_->close(); }
+
+Result<void> SteppedTasks::open() {
+  const auto opened = tasks_->open();
+  if (!opened) tasks_->close();
+  return opened;
+}
+
+Result<void> SteppedTasks::run_until_quiet() {
+  const auto ran = tasks_->run_until_quiet();
+  if (!ran) tasks_->close();
+  return ran;
+}
+
+std::optional<ProcessingTime> SteppedTasks::next_wake() const {
+  std::optional<ProcessingTime> earliest;
+  for (const auto& subtasks : tasks_->by_vertex) {
+    for (const auto& task : subtasks) {
+      const auto at = task->wake_at();
+      if (at && (!earliest || *at < *earliest)) earliest = at;
+    }
+  }
+  return earliest;
+}
+
+bool SteppedTasks::finished() const {
+  return std::ranges::all_of(tasks_->by_vertex, [](const auto& subtasks) {
+    return std::ranges::all_of(subtasks, [](const auto& task) { return task->finished(); });
+  });
+}
+
+namespace {
+
+template <class ByVertex, class Counter>
+std::uint64_t total(const ByVertex& by_vertex, Counter counter) {
+  std::uint64_t sum = 0;
+  for (const auto& subtasks : by_vertex) {
+    for (const auto& task : subtasks) {
+      for (const OperatorMetrics& metrics : task->operators()) sum += (metrics.*counter).load();
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::uint64_t SteppedTasks::late_records_dropped() const {
+  return total(tasks_->by_vertex, &OperatorMetrics::late_records_dropped);
+}
+std::uint64_t SteppedTasks::bad_records() const { return total(tasks_->by_vertex, &OperatorMetrics::bad_records); }
+
+}  // namespace weir

@@ -1,0 +1,55 @@
+// Runs all tasks of a job in the calling thread, over channels in memory, for harnesses and tests.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "dataflow/plan/physical_plan.h"
+
+namespace weir {
+
+// What actors do for tasks, without actors: the same TaskCores, channels with credit, and split enumerators. Messages
+// are delivered between steps, tasks step in the order of the plan, and time stands still while they do; so a run is
+// the same each time. The plan's committers and checks are not called.
+//
+// Not thread-safe; an operator's waker may be called from any thread and is heeded by the next run.
+class SteppedTasks {
+ public:
+  struct Options {
+    bool strict = false;
+    std::uint64_t random_seed = 0;  // for shuffles and the like
+  };
+
+  // The clock outlives the tasks.
+  SteppedTasks(std::shared_ptr<const PhysicalPlan> plan, const Clock& clock, Options options);
+  ~SteppedTasks();
+  SteppedTasks(const SteppedTasks&) = delete;
+  SteppedTasks& operator=(const SteppedTasks&) = delete;
+
+  // Opens enumerators and tasks. After a failure, here or in a run, all tasks are closed and nothing may be called but
+  // the queries.
+  [[nodiscard]] Result<void> open();
+
+  // Steps until no task can go on at this time. An enumerator that had no split yet is asked again at its time; so
+  // splits that have appeared since are found.
+  [[nodiscard]] Result<void> run_until_quiet();
+
+  // When some task wants to be called next, if any does. Requires that it is quiet.
+  [[nodiscard]] std::optional<ProcessingTime> next_wake() const;
+  // Whether all tasks have finished.
+  [[nodiscard]] bool finished() const;
+
+  // Sums over all operators.
+  [[nodiscard]] std::uint64_t late_records_dropped() const;
+  [[nodiscard]] std::uint64_t bad_records() const;
+
+ private:
+  class Task;
+  struct Tasks;
+  std::unique_ptr<Tasks> tasks_;
+};
+
+}  // namespace weir
