@@ -79,23 +79,15 @@ struct SteppedTasks::Tasks {
   Options options;
   Mail mail;
   std::map<NodeId, std::unique_ptr<SplitEnumerator>> enumerators;
-  std::vector<std::vector<std::unique_ptr<Task>>> by_vertex;
+  std::vector<std::unique_ptr<Task>> all;       // those of a vertex together
+  std::vector<std::size_t> first_of_vertex;
 
-  [[nodiscard]] Task& at(const ChannelEnd& end) { return *by_vertex[end.vertex.value][end.subtask.value]; }
-
-  // Calls f(task) for all until one fails.
-  template <class F>
-  [[nodiscard]] Result<void> each(F f) {
-    for (auto& subtasks : by_vertex) {
-      for (auto& task : subtasks) WEIR_TRY(f(*task));
-    }
-    return {};
-  }
-
+  [[nodiscard]] Task& at(const ChannelEnd& end) { return *all[first_of_vertex[end.vertex.value] + end.subtask.value]; }
   [[nodiscard]] Result<void> open();
   [[nodiscard]] Result<void> run_until_quiet();
   void deliver_mail();
   void close();
+  [[nodiscard]] std::uint64_t total(std::atomic<std::uint64_t> OperatorMetrics::*counter) const;
 };
 
 SteppedTasks::Task::Task(Tasks& tasks, VertexId vertex, SubtaskIndex subtask)
@@ -201,25 +193,20 @@ Result<void> SteppedTasks::Tasks::open() {
     auto& enumerator = enumerators[node.id] = node.make_enumerator();
     WEIR_TRY(enumerator->open(parallelism_of(node, plan->settings)));
   }
-  return each([](Task& task) { return task.open(); });
+  for (auto& task : all) WEIR_TRY(task->open());
+  return {};
 }
 
 Result<void> SteppedTasks::Tasks::run_until_quiet() {
-  WEIR_TRY(each([now = clock->processing_time()](Task& task) {
-    task.wake_if_due(now);
-    return Result<void>{};
-  }));
-  bool stepped = true;
-  while (stepped) {
-    stepped = false;
-    WEIR_TRY(each([&](Task& task) -> Result<void> {
-      WEIR_TRY(task.ask_for_split());
-      if (!task.is_ready()) return {};
-      stepped = true;
-      WEIR_TRY(task.step());
+  for (auto& task : all) task->wake_if_due(clock->processing_time());
+  for (bool stepped = true; std::exchange(stepped, false);) {
+    for (auto& task : all) {
+      WEIR_TRY(task->ask_for_split());
+      if (!task->is_ready()) continue;
+      WEIR_TRY(task->step());
       deliver_mail();
-      return {};
-    }));
+      stepped = true;
+    }
   }
   return {};
 }
@@ -233,9 +220,15 @@ void SteppedTasks::Tasks::deliver_mail() {
 }
 
 void SteppedTasks::Tasks::close() {
-  for (auto& subtasks : by_vertex) {
-    for (auto& task : subtasks) task->close();
+  for (auto& task : all) task->close();
+}
+
+std::uint64_t SteppedTasks::Tasks::total(std::atomic<std::uint64_t> OperatorMetrics::*counter) const {
+  std::uint64_t sum = 0;
+  for (const auto& task : all) {
+    for (const OperatorMetrics& metrics : task->operators()) sum += (metrics.*counter).load();
   }
+  return sum;
 }
 
 SteppedTasks::SteppedTasks(std::shared_ptr<const PhysicalPlan> plan, const Clock& clock, Options options)
@@ -244,9 +237,9 @@ SteppedTasks::SteppedTasks(std::shared_ptr<const PhysicalPlan> plan, const Clock
   tasks_->clock = &clock;
   tasks_->options = options;
   for (const Vertex& vertex : tasks_->plan->vertices) {
-    auto& subtasks = tasks_->by_vertex.emplace_back();
+    tasks_->first_of_vertex.push_back(tasks_->all.size());
     for (std::uint32_t i = 0; i < vertex.parallelism; ++i) {
-      subtasks.push_back(std::make_unique<Task>(*tasks_, vertex.id, SubtaskIndex{i}));
+      tasks_->all.push_back(std::make_unique<Task>(*tasks_, vertex.id, SubtaskIndex{i}));
     }
   }
 }
@@ -267,39 +260,16 @@ Result<void> SteppedTasks::run_until_quiet() {
 
 std::optional<ProcessingTime> SteppedTasks::next_wake() const {
   std::optional<ProcessingTime> earliest;
-  for (const auto& subtasks : tasks_->by_vertex) {
-    for (const auto& task : subtasks) {
-      const auto at = task->wake_at();
-      if (at && (!earliest || *at < *earliest)) earliest = at;
-    }
+  for (const auto& task : tasks_->all) {
+    const auto at = task->wake_at();
+    if (at && (!earliest || *at < *earliest)) earliest = at;
   }
   return earliest;
 }
 
-bool SteppedTasks::finished() const {
-  return std::ranges::all_of(tasks_->by_vertex, [](const auto& subtasks) {
-    return std::ranges::all_of(subtasks, [](const auto& task) { return task->finished(); });
-  });
-}
+bool SteppedTasks::finished() const { return std::ranges::all_of(tasks_->all, &Task::finished); }
 
-namespace {
-
-template <class ByVertex, class Counter>
-std::uint64_t total(const ByVertex& by_vertex, Counter counter) {
-  std::uint64_t sum = 0;
-  for (const auto& subtasks : by_vertex) {
-    for (const auto& task : subtasks) {
-      for (const OperatorMetrics& metrics : task->operators()) sum += (metrics.*counter).load();
-    }
-  }
-  return sum;
-}
-
-}  // namespace
-
-std::uint64_t SteppedTasks::late_records_dropped() const {
-  return total(tasks_->by_vertex, &OperatorMetrics::late_records_dropped);
-}
-std::uint64_t SteppedTasks::bad_records() const { return total(tasks_->by_vertex, &OperatorMetrics::bad_records); }
+std::uint64_t SteppedTasks::late_records_dropped() const { return tasks_->total(&OperatorMetrics::late_records_dropped); }
+std::uint64_t SteppedTasks::bad_records() const { return tasks_->total(&OperatorMetrics::bad_records); }
 
 }  // namespace weir
