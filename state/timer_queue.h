@@ -64,6 +64,8 @@ class TimerQueue {
   }
 
   [[nodiscard]] std::size_t size() const { return registered_.size(); }
+  // With the deleted ones that are still in memory.
+  [[nodiscard]] std::size_t held() const { return heap_.size(); }
 
  private:
   static constexpr std::size_t heap_slack = 64;
