@@ -1,6 +1,7 @@
 // How much later than its time a record may arrive.
 #pragma once
 
+#include "base/check.h"
 #include "base/time.h"
 
 namespace weir {
@@ -15,6 +16,7 @@ struct WatermarkStrategy {
 
 // For records that arrive up to `out_of_orderness` after one with a later time. Requires a duration >= 0.
 [[nodiscard]] constexpr WatermarkStrategy bounded(Duration out_of_orderness) {
+  WEIR_CHECK(out_of_orderness >= Duration{0});
   return {out_of_orderness};
 }
 
