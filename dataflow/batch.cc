@@ -119,6 +119,10 @@ Result<void> AnyBatch::decode(ByteReader& in) {
   if (!fits(times) || !fits(hashes) || !fits(kinds)) {
     return Error{Errc::corrupt_data, "a batch whose columns differ in length"};
   }
+  const bool hashed = !hashes.empty();
+  if (size() > 0 && hashed != (key_tag != KeyTag{})) {
+    return Error{Errc::corrupt_data, "a batch with hashes of no edge, or with an edge's tag and no hashes"};
+  }
   return {};
 }
 
