@@ -6,6 +6,10 @@
 
 namespace weir {
 
+Dispatcher::~Dispatcher() {
+  for (const auto& [id, job] : running_) caf::anon_send_exit(job.job_manager, caf::exit_reason::user_shutdown);
+}
+
 void Dispatcher::begin(DispatcherHandle::base* self, const EngineContext& engine,
                        ResourceManagerHandle resource_manager) {
   self_ = self;

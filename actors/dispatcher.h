@@ -17,6 +17,12 @@ class Dispatcher {
   static constexpr const char* name = "dispatcher";
   static constexpr std::size_t outcomes_max = 1000;
 
+  Dispatcher() = default;
+  Dispatcher(const Dispatcher&) = delete;
+  Dispatcher& operator=(const Dispatcher&) = delete;
+  // JobManagers end with it.
+  ~Dispatcher();
+
   void begin(DispatcherHandle::base* self, const EngineContext& engine, ResourceManagerHandle resource_manager);
   [[nodiscard]] caf::result<JobId> submit(const SubmitJob& submission);
   [[nodiscard]] caf::result<JobOutcome> await(JobId job);

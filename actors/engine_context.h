@@ -17,8 +17,8 @@ namespace weir {
 class FaultInjection {
  public:
   virtual ~FaultInjection() = default;
-  [[nodiscard]] virtual bool loses(const ReturnCredit&) { return false; }
-  [[nodiscard]] virtual bool loses(const TaskChanged&) { return false; }
+  [[nodiscard]] virtual bool loses_credit(const ReturnCredit&) { return false; }
+  [[nodiscard]] virtual bool loses_acknowledgement(const TaskChanged&) { return false; }
   // A task asks before each step; an error fails it.
   [[nodiscard]] virtual std::optional<Error> fails(TaskId) { return std::nullopt; }
 };

@@ -172,14 +172,14 @@ void TaskActor::end(TaskState state, std::optional<Error> error, std::vector<Ope
 void TaskActor::report(TaskState state, std::optional<Error> error, std::vector<OperatorChain::SinkCommit> commits) {
   log_.debug(name_of(state));
   TaskChanged change{deployment_.attempt, deployment_.task, state, std::move(error), std::move(commits)};
-  if (engine_->faults != nullptr && engine_->faults->loses(change)) return;
+  if (engine_->faults != nullptr && engine_->faults->loses_acknowledgement(change)) return;
   self_->send(deployment_.job_manager, std::move(change));
 }
 
 void TaskActor::return_credit(ChannelIndex channel, std::uint64_t bytes, BatchPtr reusable) {
   const Producer& producer = producers_[channel.value];
   ReturnCredit credit{deployment_.attempt, producer.exchange, producer.lane, bytes, std::move(reusable)};
-  if (engine_->faults != nullptr && engine_->faults->loses(credit)) return;
+  if (engine_->faults != nullptr && engine_->faults->loses_credit(credit)) return;
   self_->send(producer.task, std::move(credit));
 }
 

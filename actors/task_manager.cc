@@ -14,6 +14,13 @@ constexpr std::chrono::milliseconds watchdog_interval{250};
 
 }  // namespace
 
+TaskManager::~TaskManager() {
+  for (const auto& [job, coordinators] : coordinators_) {
+    for (const auto& coordinator : coordinators) caf::anon_send_exit(coordinator, caf::exit_reason::user_shutdown);
+  }
+  for (const auto& [address, task] : tasks_) caf::anon_send_exit(address, caf::exit_reason::user_shutdown);
+}
+
 void TaskManager::begin(TaskManagerHandle::base* self, const EngineContext& engine) {
   self_ = self;
   engine_ = &engine;

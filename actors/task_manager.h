@@ -20,6 +20,12 @@ class TaskManager {
  public:
   static constexpr const char* name = "task-manager";
 
+  TaskManager() = default;
+  TaskManager(const TaskManager&) = delete;
+  TaskManager& operator=(const TaskManager&) = delete;
+  // No task or coordinator outlives its TaskManager.
+  ~TaskManager();
+
   void begin(TaskManagerHandle::base* self, const EngineContext& engine);
   void deploy_coordinator(DeployCoordinator deployment);
   void deploy_task(DeployTask deployment);

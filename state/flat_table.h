@@ -18,8 +18,8 @@ namespace weir {
 // Maps keys to values in one flat array with linear probing. The caller brings the hash, computed once per record.
 //
 // A byte per slot holds 7 bits of the hash, so most probes that miss never touch the slot. The bits that choose the
-// slot (low), the tag (25…31) and the key group (32…63) are disjoint. At most 3/4 of the slots are used; the table
-// allocates nothing while it is empty. Erasing shifts the entries behind back (Knuth, TAOCP 3, 6.4 R), so there are
+// slot (low), the tag (25…31) and the key group (32…63) are disjoint. At most 5/8 of the slots are used, where probes are
+// still short; the table allocates nothing while it is empty. Erasing shifts the entries behind back (Knuth, TAOCP 3, 6.4 R), so there are
 // no tombstones. References are valid until the next insertion or erasure. Not thread-safe.
 template <class K, class V>
 class FlatTable {
@@ -117,7 +117,7 @@ class FlatTable {
   }
 
   V& insert_at(std::size_t slot, std::uint8_t tag, KeyHash hash, const K& key) {
-    if ((size_ + 1) * 4 > slot_count() * 3) [[unlikely]] {
+    if ((size_ + 1) * 8 > slot_count() * 5) [[unlikely]] {
       grow();
       slot = free_slot(hash);
     }

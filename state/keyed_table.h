@@ -45,6 +45,25 @@ class KeyedTable {
   bool erase(KeyHash hash, const K& key) { return at(hash).erase(hash, key); }
   void prefetch(KeyHash hash) const { groups_[index_of(hash)].prefetch(hash); }
 
+  // Calls update(row, value) for every row of [begin, end), in order, with the value of key_of(row), as find_or_insert
+  // would; memory is fetched ahead, which pays for tables beyond the caches. Requires owns(hashes[row]).
+  template <class KeyOf, class Update>
+  void update_rows(const KeyHash* hashes, std::size_t begin, std::size_t end, KeyOf key_of, Update update) {
+    constexpr std::size_t ahead = 32;
+    FlatTable<K, V>* tables[ahead];
+    for (std::size_t first = begin; first < end; first += ahead) {
+      const std::size_t count = end - first < ahead ? end - first : ahead;
+      for (std::size_t i = 0; i < count; ++i) {
+        tables[i] = &at(hashes[first + i]);
+        tables[i]->prefetch(hashes[first + i]);
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t row = first + i;
+        update(row, tables[i]->find_or_insert(hashes[row], key_of(row)));
+      }
+    }
+  }
+
   // Calls visit(key, value) from the cursor on, until it returns false or all entries were visited; the cursor then
   // stands behind the last one visited. Returns whether all were.
   template <class Visit>

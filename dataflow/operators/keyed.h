@@ -47,11 +47,14 @@ Result<void> check_keys(const Batch<T>& batch, RowRange rows, const Selector& se
   WEIR_CHECK(batch.hashes.size() == batch.values.size());
   if (rows.begin == rows.end) return {};
   const KeyHash* hashes = batch.hashes.data();
-  bool all_owned = true;
-  for (std::size_t row = rows.begin; row < rows.end; ++row) {
-    all_owned &= slice.range.contains(key_group_of(hashes[row], slice.max_parallelism));
+  std::uint32_t strangers = 0;
+  if (slice.range.count < slice.max_parallelism) {
+    for (std::size_t row = rows.begin; row < rows.end; ++row) {
+      const KeyGroup group = key_group_of(hashes[row], slice.max_parallelism);
+      strangers |= static_cast<std::uint32_t>(!slice.range.contains(group));
+    }
   }
-  if (!all_owned) {
+  if (strangers != 0) {
     return Error{Errc::user_code, "'" + operator_name + "' received records of keys that belong to another subtask: "
                                   "reinterpret_as_keyed needs a stream that is already partitioned by this key"};
   }
@@ -64,6 +67,6 @@ Result<void> check_keys(const Batch<T>& batch, RowRange rows, const Selector& se
 }
 
 // How many rows ahead a table is asked to fetch memory.
-inline constexpr std::size_t prefetch_distance = 8;
+inline constexpr std::size_t prefetch_distance = 24;
 
 }  // namespace weir

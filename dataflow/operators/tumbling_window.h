@@ -76,13 +76,11 @@ class TumblingWindowOperator final : public Operator {
   }
 
   void fold(const Batch<T>& input, RowRange rows, Table& table) {
-    const KeyHash* hashes = input.hashes.data();
     const T* values = input.values.data();
-    for (std::size_t row = rows.begin; row < rows.end; ++row) {
-      if (row + prefetch_distance < rows.end) table.prefetch(hashes[row + prefetch_distance]);
-      const T& value = values[row];
-      aggregate_.add(table.find_or_insert(hashes[row], std::invoke(selector_, value)), value);
-    }
+    table.update_rows(
+        input.hashes.data(), rows.begin, rows.end,
+        [&](std::size_t row) -> decltype(auto) { return std::invoke(selector_, values[row]); },
+        [&](std::size_t row, Accumulator& acc) { aggregate_.add(acc, values[row]); });
   }
 
   // Most records fall into the window of the one before.
