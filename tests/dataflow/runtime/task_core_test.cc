@@ -1,0 +1,276 @@
+#include "dataflow/runtime/task_core.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dataflow/operators/process.h"
+#include "dataflow/operators/stateless.h"
+#include "tests/dataflow/runtime/recording_transport.h"
+
+namespace weir {
+namespace {
+
+constexpr std::uint64_t wide = std::uint64_t{1} << 40;
+using Kind = StepOutcome::Kind;
+
+// Records what a task asks for.
+class Environment final : public TaskEnvironment {
+ public:
+  void return_credit(ChannelIndex channel, std::uint64_t bytes, BatchPtr reusable) override {
+    credits.emplace_back(channel.value, bytes);
+    if (reusable != nullptr) ++reusable_batches;
+  }
+  void request_split() override { ++split_requests; }
+
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> credits;
+  int reusable_batches = 0;
+  int split_requests = 0;
+};
+
+ChainStage stage(OperatorFactory factory, std::size_t inputs) {
+  ChainStage stage;
+  stage.operator_name = "step";
+  stage.factory = std::move(factory);
+  stage.outputs = {port_type_of<int>()};
+  stage.targets = {{{ChainTarget::Kind::exchange, 0}}};
+  stage.input_hashers.resize(inputs);
+  return stage;
+}
+
+// A task of one operator with one outgoing channel.
+class Task {
+ public:
+  Task(ChainStage head, std::vector<InputPort> inputs, std::uint64_t window = wide) {
+    spec_.stages.push_back(std::move(head));
+    spec_.exchanges.emplace_back();
+    TaskCore::Wiring wiring;
+    wiring.contexts.resize(1);
+    wiring.contexts[0].operator_name = "step";
+    wiring.contexts[0].metrics = &operator_metrics_;
+    wiring.contexts[0].clock = &clock;
+    wiring.input_channels = std::move(inputs);
+    wiring.exchanges = {{{&out}, window}};
+    core_ = std::make_unique<TaskCore>(spec_, std::move(wiring), environment, clock, metrics);
+    EXPECT_TRUE(core_->open());
+  }
+
+  [[nodiscard]] TaskCore& core() { return *core_; }
+  [[nodiscard]] Kind step() {
+    const auto outcome = core_->step();
+    EXPECT_TRUE(outcome);
+    wake_at = outcome->wake_at;
+    return outcome->kind;
+  }
+  void receive(std::uint32_t channel, Element element, std::uint64_t charged = 0) {
+    core_->receive({channel}, {std::move(element), charged});
+  }
+  void receive(std::uint32_t channel, std::vector<int> values) { receive(channel, batch_of(std::move(values)), 100); }
+  // Of the oldest batch that left; returns whether there was one.
+  bool return_credit() {
+    if (returned_ == out.batch_count()) return false;
+    core_->add_credit(0, 0, out.batches()[returned_++]->bytes(), nullptr);
+    return true;
+  }
+  void end(std::uint32_t channel) { receive(channel, EndOfInput{}); }
+
+  RecordingTransport out;
+  Environment environment;
+  ManualClock clock;
+  TaskMetrics metrics;
+  std::optional<ProcessingTime> wake_at;
+
+ private:
+  ChainSpec spec_;
+  OperatorMetrics operator_metrics_;
+  std::unique_ptr<TaskCore> core_;
+  std::size_t returned_ = 0;
+};
+
+constexpr auto same = [](int x) { return x; };
+ChainStage pass_on() { return stage([] { return std::make_unique<MapOperator<int, int, decltype(same)>>(same); }, 1); }
+
+TEST(TaskCore, gives_back_what_was_charged_with_the_batch_when_its_head_has_consumed_it) {
+  Task task(pass_on(), {InputPort{0}, InputPort{0}});
+  task.receive(1, batch_of(std::vector{1, 2}), 12'345);
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(task.environment.credits, (std::vector<std::pair<std::uint32_t, std::uint64_t>>{{1, 12'345}}));
+  EXPECT_EQ(task.environment.reusable_batches, 1);
+  EXPECT_EQ(task.out.values<int>(), (std::vector{1, 2}));
+  EXPECT_EQ(task.metrics.records_in.load(), 2U);
+  EXPECT_EQ(task.metrics.records_out.load(), 2U);
+}
+
+TEST(TaskCore, keeps_credit_while_its_output_is_stalled) {
+  Task task(pass_on(), {InputPort{0}}, 1);
+  for (int i = 0; i < 3; ++i) task.receive(0, {i});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(task.environment.credits.size(), 1U);
+  EXPECT_TRUE(task.metrics.backpressured.load());
+  task.core().add_credit(0, 0, task.out.charged_bytes(), nullptr);
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(task.environment.credits.size(), 2U);
+}
+
+TEST(TaskCore, finishes_only_when_everything_has_left) {
+  Task task(pass_on(), {InputPort{0}}, 1);
+  std::vector<int> sent;
+  for (int i = 0; i < 20; ++i) {
+    task.receive(0, std::vector<int>(1000, i));
+    sent.insert(sent.end(), 1000, i);
+  }
+  task.end(0);
+  while (task.step() != Kind::finished) {
+    ASSERT_FALSE(std::holds_alternative<EndOfInput>(task.out.elements().back()));
+    ASSERT_TRUE(task.return_credit());  // else it would wait for ever
+  }
+  EXPECT_EQ(task.out.values<int>(), sent);
+  EXPECT_TRUE(std::holds_alternative<EndOfInput>(task.out.elements().back()));
+}
+
+TEST(TaskCore, a_union_ends_with_its_last_channel_and_its_time_is_that_of_the_slower) {
+  Task task(pass_on(), {InputPort{0}, InputPort{0}});
+  task.receive(0, {1});
+  task.receive(0, Watermark{EventTime{10}});
+  task.receive(1, Watermark{EventTime{5}});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(std::get<Watermark>(task.out.elements().back()), Watermark{EventTime{5}});
+  EXPECT_EQ(task.metrics.watermark_ms.load(), 5);
+  task.end(1);
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(std::get<Watermark>(task.out.elements().back()), Watermark{EventTime{10}});
+  task.receive(0, {2});
+  task.end(0);
+  EXPECT_EQ(task.step(), Kind::finished);
+  EXPECT_EQ(task.out.values<int>(), (std::vector{1, 2}));
+  const auto& elements = task.out.elements();
+  EXPECT_EQ(std::get<Watermark>(elements[elements.size() - 2]), Watermark{EventTime::max()});
+  EXPECT_TRUE(std::holds_alternative<EndOfInput>(elements.back()));
+}
+
+// Says which port has ended.
+class Ends final : public Operator {
+ public:
+  Result<Progress> process(InputPort, BatchPtr&, RowRange rows, Outputs&) override { return Progress{StepResult::done, rows.end}; }
+  Result<StepResult> on_end_of_input(InputPort port, Outputs& out) override {
+    out.port<int>().push(port.value);
+    return StepResult::done;
+  }
+  Result<StepResult> finish(Outputs& out) override {
+    out.port<int>().push(99);
+    return StepResult::done;
+  }
+};
+
+TEST(TaskCore, ports_end_one_by_one_and_the_task_with_the_last) {
+  Task task(stage([] { return std::make_unique<Ends>(); }, 2), {InputPort{0}, InputPort{0}, InputPort{1}});
+  task.end(0);
+  task.end(2);
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(task.out.values<int>(), std::vector{1});
+  task.end(1);
+  EXPECT_EQ(task.step(), Kind::finished);
+  EXPECT_EQ(task.out.values<int>(), (std::vector{1, 0, 99}));
+}
+
+TEST(TaskCore, an_idle_input_is_passed_on_when_all_are_and_active_as_soon_as_one_is) {
+  Task task(pass_on(), {InputPort{0}, InputPort{0}});
+  task.receive(0, WatermarkStatus{true});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_TRUE(task.out.elements().empty());
+  task.receive(1, WatermarkStatus{true});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(std::get<WatermarkStatus>(task.out.elements().back()), WatermarkStatus{true});
+  task.receive(0, WatermarkStatus{false});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(std::get<WatermarkStatus>(task.out.elements().back()), WatermarkStatus{false});
+}
+
+// Reads splits named by a number, that many records each; idle after 3.
+class Reader final : public SourceOperator {
+ public:
+  Result<void> add_split(Split split) override {
+    left_ = std::stoi(split.id);
+    return {};
+  }
+  Result<Poll> poll(Outputs& out) override {
+    if (left_ == 0) return Poll{PollResult::need_split};
+    out.port<int>().push(left_);
+    if (left_-- == 3) return Poll{PollResult::idle, ProcessingTime{50}};
+    return Poll{PollResult::more};
+  }
+  std::vector<Split> snapshot_splits() const override { return {}; }
+
+ private:
+  int left_ = 0;
+};
+
+ChainStage source() {
+  ChainStage head = stage([] { return std::make_unique<Reader>(); }, 0);
+  head.role = StageRole::source;
+  return head;
+}
+
+TEST(TaskCore, a_source_asks_for_a_split_at_a_time_until_there_are_no_more) {
+  Task task(source(), {});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(task.environment.split_requests, 1);
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(task.environment.split_requests, 1);  // it has not been answered
+  ASSERT_TRUE(task.core().add_split({.id = "2", .bytes = {}}));
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(task.environment.split_requests, 2);
+  ASSERT_TRUE(task.core().add_split({.id = "1", .bytes = {}}));
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(task.environment.split_requests, 3);
+  task.core().no_more_splits();
+  EXPECT_EQ(task.step(), Kind::finished);
+  EXPECT_EQ(task.out.values<int>(), (std::vector{2, 1, 1}));
+  const auto& elements = task.out.elements();
+  EXPECT_EQ(std::get<Watermark>(elements[elements.size() - 2]), Watermark{EventTime::max()});
+}
+
+TEST(TaskCore, a_source_that_has_to_wait_for_a_split_asks_again_then) {
+  Task task(source(), {});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  task.core().ask_again_at(ProcessingTime{100});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(task.wake_at, ProcessingTime{100});
+  EXPECT_EQ(task.environment.split_requests, 1);
+  task.clock.advance(std::chrono::milliseconds{100});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(task.environment.split_requests, 2);
+}
+
+TEST(TaskCore, a_source_that_is_idle_is_polled_again_when_it_said) {
+  Task task(source(), {});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  ASSERT_TRUE(task.core().add_split({.id = "4", .bytes = {}}));
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(task.wake_at, ProcessingTime{50});
+  EXPECT_EQ(task.out.values<int>().size(), 1U);  // the second waits for the receiver of the first
+  task.clock.advance(std::chrono::milliseconds{50});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(task.environment.split_requests, 2);
+  task.core().no_more_splits();
+  EXPECT_EQ(task.step(), Kind::finished);
+  EXPECT_EQ(task.out.values<int>(), (std::vector{4, 3, 2, 1}));
+}
+
+TEST(TaskCore, a_failure_of_its_operator_is_returned_by_the_step) {
+  const auto broken = [](int) -> int { throw std::runtime_error("broken"); };
+  Task task(stage([broken] { return std::make_unique<MapOperator<int, int, decltype(broken)>>(broken); }, 1), {InputPort{0}});
+  task.receive(0, {1});
+  const auto outcome = task.core().step();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, Errc::user_code);
+}
+
+}  // namespace
+}  // namespace weir
