@@ -220,7 +220,8 @@ TEST_F(FileSinkTest, refuses_output_that_exists) {
 
 TEST_F(FileSinkTest, takes_a_directory_that_is_empty_or_has_files_of_a_job_that_died) {
   ASSERT_TRUE(fs::create_directory(out()));
-  dir_.write("out/" + part_file(SubtaskIndex{3}, 7, 42).hidden_name, "unfinished\n");
+  dir_.write("out/" + part_file({.subtask = SubtaskIndex{3}, .attempt = 42}, 7).hidden_name,
+             "unfinished\n");
   EXPECT_TRUE(line_files(out()).check());
   run(line_files(out()), std::vector<std::string>{"a"});
   EXPECT_THAT(dir_.names("out"), ElementsAre("part-0-0"));
@@ -342,7 +343,7 @@ TEST_F(FileSinkTest, refuses_a_header_where_the_format_has_none) {
 }
 
 TEST(PartFileNames, tell_ours_from_others) {
-  const PartFile file = part_file(SubtaskIndex{12}, 3, 0xabc);
+  const PartFile file = part_file({.subtask = SubtaskIndex{12}, .attempt = 0xabc}, 3);
   EXPECT_EQ(file.final_name, "part-12-3");
   EXPECT_EQ(file.hidden_name, ".part-12-3.inprogress.0000000000000abc");
   EXPECT_TRUE(is_final_name(file.final_name));

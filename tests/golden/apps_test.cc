@@ -1,0 +1,104 @@
+// Every app gives the rows of its expected file, however it is run.
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/support/child_process.h"
+#include "tests/support/files.h"
+
+namespace weir {
+namespace {
+
+const std::string apps = std::string(WEIR_BINARY_DIR) + "/apps/";
+const std::string data = std::string(WEIR_SOURCE_DIR) + "/apps/data/";
+const std::string large_inputs = std::string(WEIR_SOURCE_DIR) + "/../shared/data/";
+
+// Rows of a file, sorted.
+std::vector<std::string> expected_rows(const std::string& path) {
+  auto lines = lines_of(read_file(path));
+  std::ranges::sort(lines);
+  return lines;
+}
+
+// word,count of a text, the slow and obvious way.
+std::vector<std::string> count_words_naively(const std::string& text) {
+  std::map<std::string, int> counts;
+  std::string word;
+  for (const char c : text + "\n") {
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0 && static_cast<unsigned char>(c) < 128) {
+      word += static_cast<char>(std::tolower(c));
+    } else if (!word.empty()) {
+      ++counts[word];
+      word.clear();
+    }
+  }
+  std::vector<std::string> rows;
+  for (const auto& [w, n] : counts) rows.push_back(w + "," + std::to_string(n));
+  std::ranges::sort(rows);
+  return rows;
+}
+
+// How an app is run: all ways must give the same rows.
+struct Way {
+  std::string parallelism;
+  bool chaining;
+  std::string split_size;
+};
+
+std::vector<std::string> run_app(const std::string& app, std::vector<std::string> arguments, const Way& way) {
+  const TemporaryDirectory directory;
+  arguments.insert(arguments.end(), {"--output", directory.file("out"), "--parallelism", way.parallelism,
+                                     "--split-size", way.split_size});
+  if (!way.chaining) arguments.emplace_back("--no-chaining");
+  const auto result = run_program(apps + app, arguments);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err, "");
+  return result.exit_code == 0 ? sorted_output(directory.file("out")) : std::vector<std::string>{};
+}
+
+class EveryWay : public testing::TestWithParam<Way> {};
+
+TEST_P(EveryWay, word_count_counts_a_poem) {
+  EXPECT_EQ(run_app("word_count", {"--input", data + "word_count/poem.txt"}, GetParam()),
+            expected_rows(data + "word_count/expected.csv"));
+}
+
+TEST_P(EveryWay, word_count_counts_a_real_text) {
+  const std::string text = std::string(WEIR_SOURCE_DIR) + "/LICENSE";
+  EXPECT_EQ(run_app("word_count", {"--input", text}, GetParam()), count_words_naively(read_file(text)));
+}
+
+TEST_P(EveryWay, hourly_visitors_counts_a_small_log) {
+  EXPECT_EQ(run_app("hourly_visitors",
+                    {"--input", data + "hourly_visitors/access.log", "--regions", data + "hourly_visitors/regions.csv"},
+                    GetParam()),
+            expected_rows(data + "hourly_visitors/expected.csv"));
+}
+
+TEST_P(EveryWay, hourly_visitors_counts_four_days_of_a_real_log) {
+  if (!std::filesystem::exists(large_inputs + "access.log")) {
+    GTEST_SKIP() << "the large inputs are not on this machine: " << large_inputs;
+  }
+  Way way = GetParam();
+  if (way.split_size == "64") way.split_size = "64KB";
+  EXPECT_EQ(run_app("hourly_visitors",
+                    {"--input", large_inputs + "access.log", "--regions", large_inputs + "regions.csv"}, way),
+            expected_rows(large_inputs + "expected/hourly_visitors.csv"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Apps, EveryWay,
+                         testing::Values(Way{"1", true, "64MB"}, Way{"1", false, "4KB"}, Way{"2", true, "64"},
+                                         Way{"3", false, "1KB"}, Way{"4", true, "4KB"}, Way{"4", false, "4KB"},
+                                         Way{"8", true, "64KB"}),
+                         [](const auto& way) {
+                           return "parallelism_" + way.param.parallelism + (way.param.chaining ? "" : "_unchained") +
+                                  "_splits_" + way.param.split_size;
+                         });
+
+}  // namespace
+}  // namespace weir
