@@ -226,7 +226,7 @@ TEST(PhysicalPlan, explains_itself) {
        ← numbers
   2  split  (process)  parallelism 2
        ← map
-  3  count  parallelism 6
+  3  count  (aggregate)  parallelism 6
        ← split, hash
   4  out  (discard)  parallelism 2
        ← count
