@@ -10,7 +10,7 @@ function(weir_test folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*_test.cc)
   add_executable(${target} ${sources})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  target_include_directories(${target} PRIVATE ${tests_stage})
+  target_include_directories(${target} PRIVATE ${tests_stage} ${WEIR_APPS_STAGE})
   target_link_libraries(${target} PRIVATE ${ARGN} GTest::gmock GTest::gtest_main)
   weir_settings(${target})
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${folder}/"
@@ -53,6 +53,20 @@ list(REMOVE_ITEM all_tests ${built_tests} "")
 if(all_tests)
   list(JOIN all_tests "\n  " lost)
   message(FATAL_ERROR "tests that no target builds (move them into a folder of tests/):\n  ${lost}")
+endif()
+
+# Programs with a mistake, for which the compiler must say the sentence that the API has for it.
+if(TARGET weir_dataflow_test)
+  file(GLOB programs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/compile_fail/*.cc)
+  set(includes $<REMOVE_DUPLICATES:$<TARGET_PROPERTY:weir_dataflow_test,INCLUDE_DIRECTORIES>>)
+  foreach(program IN LISTS programs)
+    cmake_path(GET program STEM stem)
+    add_test(NAME compile_fail/${stem}
+             COMMAND ${CMAKE_COMMAND} -DSOURCE=${program}
+                     "-DCOMPILE=${CMAKE_CXX_COMPILER};-std=c++20;-I$<JOIN:${includes},;-I>"
+                     -P ${PROJECT_SOURCE_DIR}/tests/compile_fail/compile.cmake)
+    set_tests_properties(compile_fail/${stem} PROPERTIES LABELS compile_fail TIMEOUT 120)
+  endforeach()
 endif()
 
 add_test(NAME structure COMMAND ${PROJECT_SOURCE_DIR}/tools/check_structure)

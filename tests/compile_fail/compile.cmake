@@ -1,0 +1,22 @@
+# cmake -DSOURCE=<program> "-DCOMPILE=<compiler and flags>" -P compile.cmake
+# Compiles a program whose first line says what the compiler must answer: `// expect: <part of an error>`, or `nothing`.
+file(STRINGS ${SOURCE} first_line LIMIT_COUNT 1 ENCODING UTF-8)
+if(NOT first_line MATCHES "^// expect: (.+)$")
+  message(FATAL_ERROR "${SOURCE} does not begin with // expect: …")
+endif()
+set(expected "${CMAKE_MATCH_1}")
+execute_process(COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C.UTF-8 ${COMPILE} -fsyntax-only ${SOURCE}
+                RESULT_VARIABLE failed ERROR_VARIABLE answer)
+if(expected STREQUAL "nothing")
+  if(failed)
+    message(FATAL_ERROR "${SOURCE} does not compile:\n${answer}")
+  endif()
+  return()
+endif()
+if(NOT failed)
+  message(FATAL_ERROR "${SOURCE} compiles; expected: ${expected}")
+endif()
+string(FIND "${answer}" "${expected}" at)
+if(at EQUAL -1)
+  message(FATAL_ERROR "${SOURCE} is refused for another reason; expected: ${expected}\n${answer}")
+endif()
