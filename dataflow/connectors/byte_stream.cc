@@ -46,7 +46,7 @@ class PlainStream final : public ByteStream {
 class GzipStream final : public ByteStream {
  public:
   GzipStream(std::unique_ptr<ByteStream> file, std::string path)
-      : file_(std::move(file)), path_(std::move(path)), compressed_(64 * 1024) {
+      : file_(std::move(file)), path_(std::move(path)), compressed_(std::size_t{64} * 1024) {
     constexpr int gzip_with_any_window = 15 + 16;
     WEIR_CHECK(inflateInit2(&state_, gzip_with_any_window) ==
                Z_OK);  // fails for lack of memory only

@@ -15,8 +15,7 @@ namespace weir {
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  // Fills `into`, unless the stream ends before: then with what there is. Requires that `into` is
-  // not empty.
+  // Fills `into`, which is not empty, unless the stream ends before: then with what there is.
   [[nodiscard]] virtual Result<std::size_t> read(std::span<char> into) = 0;
   // How far the file itself has been read, in its own bytes.
   [[nodiscard]] virtual std::uint64_t file_position() const = 0;
@@ -26,8 +25,7 @@ class ByteStream {
 [[nodiscard]] Result<std::unique_ptr<ByteStream>> open_file(const std::string& path,
                                                             std::uint64_t offset);
 
-// What the file's gzip members, one after the other, contain. A file that ends within a member is
-// an error.
+// What the file's gzip members contain, one after the other. It is an error if the last is cut off.
 [[nodiscard]] Result<std::unique_ptr<ByteStream>> open_gzip_file(const std::string& path);
 
 }  // namespace weir

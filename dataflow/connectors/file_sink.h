@@ -11,6 +11,7 @@
 
 #include "base/codec.h"
 #include "base/row_text.h"
+#include "dataflow/connectors/part_file_committer.h"
 #include "dataflow/connectors/part_file_writer.h"
 #include "dataflow/connectors/part_files.h"
 #include "dataflow/sink.h"
@@ -90,7 +91,7 @@ class RowFileWriter final : public SinkOperator {
 };
 
 // Rows appear in `part-<subtask>-<number>` when the job commits, all or none; until then the
-// directory shows what was there before. See part_files.h.
+// directory shows what was there before. See part_file_committer.h.
 template <class Format>
 class FileSink {
  public:

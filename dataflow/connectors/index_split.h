@@ -21,12 +21,12 @@ struct IndexSplit {
 // As a count: no end.
 inline constexpr std::uint64_t endless = std::numeric_limits<std::uint64_t>::max();
 
-// Each index below `count` is in exactly one split. Readers are equals, so there are as many splits
-// as readers, if there are as many indices.
-//   contiguous  ranges of the same length, but for one; for finite counts
-//   strided     reader r of n gets r, r + n, …, so that together they advance through the indices
-//   in about their order
+// Each index below `count` is in exactly one split, and there are as many splits as readers, or as
+// indices if those are fewer.
+//
+// Ranges whose lengths differ by one at most. Requires a count that is not endless.
 [[nodiscard]] SplitList contiguous_index_splits(std::uint64_t count, std::uint32_t reader_count);
+// Of n readers, r gets r, r + n, …: so together they advance through the indices in their order.
 [[nodiscard]] SplitList strided_index_splits(std::uint64_t count, std::uint32_t reader_count);
 
 // How many indices of the split are left.

@@ -21,8 +21,8 @@ struct InputFile {
 //
 // A pattern is a path or a glob(7). A directory means its files, without hidden ones and without
 // those of its subdirectories. Files come in the order of the patterns, those of one pattern sorted
-// by path. Errc::input_missing if a pattern means no file; Errc::input_unreadable, with the
-// system's reason.
+// by path.
+// Fails with Errc::input_missing if a pattern means no file, and with Errc::input_unreadable.
 [[nodiscard]] Result<std::vector<InputFile>> list_input_files(
     const std::vector<std::string>& patterns);
 

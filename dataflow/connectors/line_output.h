@@ -1,5 +1,4 @@
-// Where printed lines go: a seam, so that tests and remote clients receive them instead of the
-// terminal.
+// Where printed lines go: a seam, so that tests and remote clients can receive them.
 #pragma once
 
 #include <memory>

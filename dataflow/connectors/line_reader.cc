@@ -8,7 +8,7 @@ namespace weir {
 namespace {
 
 // Texts have no NUL near their beginning; most other files do.
-constexpr std::size_t inspected_bytes = 8 * 1024;
+constexpr std::size_t inspected_bytes = std::size_t{8} * 1024;
 
 }  // namespace
 
@@ -67,7 +67,7 @@ Result<std::size_t> LineReader::read_more() {
   const std::uint64_t left_in_range = range_.end > position ? range_.end - position : 0;
   const auto useful = std::max<std::uint64_t>(left_in_range, inspected_bytes);
   const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(useful, capacity_ - filled_));
-  const auto got = bytes_->read(std::span(buffer_.get() + filled_, size));
+  auto got = bytes_->read(std::span(buffer_.get() + filled_, size));
   if (got) filled_ += *got;
   return got;
 }

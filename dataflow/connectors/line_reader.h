@@ -28,7 +28,7 @@ struct LineRange {
 
 struct LineReaderOptions {
   // Read at once.
-  std::size_t buffer_bytes = 256 * 1024;
+  std::size_t buffer_bytes = std::size_t{256} * 1024;
   // A file with longer ones is taken for no text file.
   std::size_t line_bytes_max = std::size_t{1024} * 1024 * 1024;
 };

@@ -20,8 +20,7 @@ struct SplitList {
 // Lists the splits for so many readers. Called by open(), so it may block.
 using ListSplits = std::function<Result<SplitList>(std::uint32_t reader_count)>;
 
-// Hands the listed splits out in their order, one at a time, to whoever asks; those added back come
-// first.
+// Hands the splits out in their order, one at a time, to whoever asks; those added back come first.
 [[nodiscard]] std::unique_ptr<SplitEnumerator> enumerate_list(ListSplits list);
 
 }  // namespace weir

@@ -10,9 +10,9 @@
 namespace weir {
 
 // The record of index i is due i / records_per_second after the start, whichever reader has it: so
-// the rate is that of all readers together. A split that is resumed at index i starts with it, so
-// what would have been due while the job was down does not come in a burst. A reader that was held
-// up catches up.
+// the rate is that of all readers together. A reader that was held up catches up; but a split that
+// is resumed at index i starts with it, so that what would have been due while the job was down
+// does not come in a burst.
 //
 // A pure function of the time passed in.
 class Pacing {
@@ -24,13 +24,12 @@ class Pacing {
   // How many of the split's next records are due; no more than `most`.
   [[nodiscard]] std::uint64_t due(const IndexSplit& split, MonotonicTime now,
                                   std::uint64_t most) const;
-  // How long until the next one is: 0 if it is due, otherwise rounded up to what timers resolve; at
-  // most a minute.
+  // How long until the next one is: 0 if it is due, otherwise rounded up to what timers resolve. At
+  // most a minute, so it may not be due then either.
   [[nodiscard]] Duration until_due(const IndexSplit& split, MonotonicTime now) const;
 
  private:
-  // How far the time is beyond the due time of the split's next record; negative if it is yet to
-  // come.
+  // By how much the split's next record is late; negative if it is not due yet.
   [[nodiscard]] double nanoseconds_past_due(const IndexSplit& split, MonotonicTime now) const;
 
   double nanoseconds_per_record_ = 0;

@@ -10,15 +10,14 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t buffer_bytes_max = 256 * 1024;
+constexpr std::size_t buffer_bytes_max = std::size_t{256} * 1024;
 
 }  // namespace
 
 PartFileWriter::PartFileWriter(std::string directory, SubtaskIndex subtask, PartFileOptions options)
     : directory_(std::move(directory)),
-      subtask_(subtask),
-      options_(std::move(options)),
-      attempt_(fresh_seed()) {
+      writer_{.subtask = subtask, .attempt = fresh_seed()},
+      options_(std::move(options)) {
   begin_part();
 }
 
@@ -36,7 +35,7 @@ Result<std::vector<PartFile>> PartFileWriter::finish() {
 }
 
 void PartFileWriter::begin_part() {
-  part_ = part_file(subtask_, number_++, attempt_);
+  part_ = part_file(writer_, number_++);
   buffer_ = options_.header;
   buffer_full_at_ = buffer_limit();
 }
@@ -95,8 +94,7 @@ std::string PartFileWriter::path_of(const PartFile& part) const {
 }
 
 Error PartFileWriter::failed(const std::string& what) const {
-  return {Errc::output_failed,
-          "cannot " + what + " output '" + path_of(part_) + "': " + last_system_reason()};
+  return output_failed(what, path_of(part_), last_system_reason());
 }
 
 }  // namespace weir

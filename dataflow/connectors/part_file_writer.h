@@ -42,8 +42,7 @@ class PartFileWriter {
  private:
   void begin_part();
   [[nodiscard]] Result<void> make_room();
-  // The least size of the buffer at which it, or the part with it, is too large. Requires that the
-  // part is not.
+  // The least size of the buffer at which it is full, or the part with it too large.
   [[nodiscard]] std::size_t buffer_limit() const;
   [[nodiscard]] Result<void> flush();
   [[nodiscard]] Result<void> create();
@@ -53,13 +52,12 @@ class PartFileWriter {
   [[nodiscard]] Error failed(const std::string& what) const;
 
   std::string directory_;
-  SubtaskIndex subtask_;
+  WriterId writer_;
   PartFileOptions options_;
-  std::uint64_t attempt_;  // random: files of other attempts must not be written to
   std::uint64_t number_ = 0;
 
   std::string buffer_;
-  std::size_t buffer_full_at_ = 0;
+  std::size_t buffer_full_at_ = 0;  // see buffer_limit()
   FileDescriptor file_;             // of part_, once made
   PartFile part_;                   // being written; its bytes are without those in the buffer
   std::vector<PartFile> finished_;  // and not handed over

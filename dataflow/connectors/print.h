@@ -12,12 +12,12 @@
 namespace weir {
 
 struct PrintOptions {
-  std::shared_ptr<LineOutput> output =
-      standard_output();  // never null; shared by all writers of the process
+  // Never null; shared by all writers of the process.
+  std::shared_ptr<LineOutput> output = standard_output();
 };
 
-// One line a row; with several writers, each begins with "3> " for the third. A batch is written at
-// once.
+// One line a row, which begins with "3> " if there are several writers and it is the third. The
+// rows of a call are written at once.
 template <RowWritable T>
 class PrintWriter final : public SinkOperator {
  public:

@@ -16,11 +16,14 @@ namespace weir {
 // A split's bytes for a source whose splits are, position included, a Content.
 template <Encodable Content>
 [[nodiscard]] Split make_split(std::string id, const Content& content) {
-  return {.id = std::move(id), .bytes = to_bytes(content)};
+  Split split{.id = std::move(id), .bytes = {}};
+  split.bytes.reserve(64);  // also because g++ 12 -O3 wrongly warns of writes to an empty vector
+  ByteWriter writer{split.bytes};
+  encode(writer, content);
+  return split;
 }
 
-// Read from the front, whose content the reader advances, and written back as splits. Not
-// thread-safe.
+// The reader advances the content in front; a snapshot makes splits of what is left.
 template <Encodable Content>
 class SplitQueue {
  public:

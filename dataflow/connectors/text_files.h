@@ -22,7 +22,7 @@ struct TextLine {
   friend bool operator==(const TextLine&, const TextLine&) = default;
 };
 
-inline constexpr std::uint64_t default_split_bytes = 16 * 1024 * 1024;
+inline constexpr std::uint64_t default_split_bytes = std::uint64_t{16} * 1024 * 1024;
 
 // Line is std::string or TextLine.
 //
@@ -32,8 +32,7 @@ inline constexpr std::uint64_t default_split_bytes = 16 * 1024 * 1024;
 // buffer and a line.
 //
 // Fails with Errc::input_unreadable for files that look binary, are damaged, or shrink while they
-// are read. What is added to a file after the job has started is not read, but for the end of its
-// last line.
+// are read. Of what is added to a file once the job runs, only the end of its last line is read.
 template <class Line>
 class TextFiles {
  public:
@@ -42,8 +41,7 @@ class TextFiles {
   // For the meaning of patterns see list_input_files().
   explicit TextFiles(std::vector<std::string> patterns) : patterns_(std::move(patterns)) {}
 
-  // The same files in splits of another size, above 0: smaller ones share the work among more
-  // readers.
+  // The same files in splits of another size, above 0. Smaller ones keep more readers busy.
   [[nodiscard]] TextFiles with_split_size(std::uint64_t bytes) const {
     TextFiles other = *this;
     other.split_bytes_ = bytes;
