@@ -261,6 +261,8 @@ class Stream : public StepSettings<Stream<T>> {
     static_assert(std::is_same_v<Ctx, Context<typename Ctx::Output>>,
                   "weir: this function works per key: put .key_by(…) before .process(…)");
     using Out = typename Ctx::Output;
+    static_assert(!declares_state<F>(),
+                  "weir: this function has state or timers, which belong to a key: put .key_by(…) before .process(…)");
     auto node = transform<Out>("process", [function] { return std::make_unique<ProcessOperator<F, Out, T>>(function); });
     node.name = std::move(name);
     node.name_given = true;
@@ -586,6 +588,10 @@ class ConnectedStreams {
                   "weir: a co-process function needs on_element1(const A&, Context<Out>&) and on_element2(const B&, …)");
     using Ctx = typename process_detail::CallbackTypes<decltype(&F::on_element1)>::ContextType;
     using Out = typename Ctx::Output;
+    static_assert(std::is_same_v<Ctx, Context<Out>>,
+                  "weir: this function works per key: connect streams that are keyed, a.key_by(…).connect(b.key_by(…))");
+    static_assert(!declares_state<F>(),
+                  "weir: this function has state or timers, which belong to a key: connect streams that are keyed");
     LogicalNode node;
     node.name = std::move(name);
     node.name_given = true;
@@ -623,6 +629,8 @@ class KeyedConnectedStreams {
     using Out = typename Ctx::Output;
     static_assert(std::is_same_v<Ctx, KeyedContext<K, Out>>,
                   "weir: the function's KeyedContext must name the streams' key type");
+    static_assert(!declares_timer<F>() || requires(F f, const TimerFiring& firing, Ctx& ctx) { f.on_timer(firing, ctx); },
+                  "weir: the function has a Timer but no void on_timer(const TimerFiring&, KeyedContext<K, Out>&)");
     auto node = first_.template keyed_node<Out>(
         std::move(name), "co-process", [function, a = first_.selector(), b = second_.selector()] {
           using Op = KeyedProcessOperator<F, K, Out, std::tuple<SelectorA, SelectorB>, A, B>;

@@ -46,6 +46,14 @@ consteval bool declares_timer() {
   }(std::make_index_sequence<field_count<F>>{});
 }
 
+// Whether a function has state or timers, which belong to a key.
+template <class F>
+consteval bool declares_state() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return (process_detail::is_value_state<std::tuple_element_t<I, FieldTypes<F>>> || ...) || declares_timer<F>();
+  }(std::make_index_sequence<field_count<F>>{});
+}
+
 // The output ports that a function's members declare, in the order of the members, behind the main port.
 template <class F>
 void append_side_outputs(const F& function, std::vector<PortType>& ports, std::vector<std::string>& names) {

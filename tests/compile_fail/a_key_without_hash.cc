@@ -1,4 +1,4 @@
-// expect: weir: this type cannot be (in) a key: make it an aggregate of hashable fields
+// expect: weir: this key has no hash: use numbers, strings, enums, times, or aggregates of them
 #include "dataflow/api/stream.h"
 
 class Opaque {

@@ -1,7 +1,7 @@
 # cmake -DSOURCE=<program> "-DCOMPILE=<compiler and flags>" -P compile.cmake
 # Compiles a program whose first line says what the compiler must answer: `// expect: <part of an error>`, or `nothing`.
-file(STRINGS ${SOURCE} first_line LIMIT_COUNT 1 ENCODING UTF-8)
-if(NOT first_line MATCHES "^// expect: (.+)$")
+file(READ ${SOURCE} program)
+if(NOT program MATCHES "^// expect: ([^\n]+)\n")
   message(FATAL_ERROR "${SOURCE} does not begin with // expect: …")
 endif()
 set(expected "${CMAKE_MATCH_1}")
