@@ -33,6 +33,8 @@ class ExchangeWriter {
   ExchangeWriter(ExchangeSpec spec, std::vector<ChannelSender*> channels, BatchPool& pool,
                  std::uint64_t random_seed);
 
+  // The step that the records go to, for messages.
+  [[nodiscard]] const std::string& consumer_name() const { return spec_.consumer_name; }
   // Whether write() may be called: no batch waits here, and every channel would take one.
   [[nodiscard]] bool has_room() const;
   // Whether everything written has been handed to the channels, partly filled batches too.

@@ -208,11 +208,11 @@ Result<void> OperatorChain::deliver(Stage& stage, const Outputs& out) {
     BatchPtr batch = stage.outputs[port]->take();
     if (&stage == &stages_.front()) add(metrics_->head_records_out, batch->size());
     const auto& targets = stage.spec->targets[port];
-    for (std::size_t i = 0; i + 1 < targets.size(); ++i) WEIR_TRY(hand_over(stage, targets[i], batch));
+    for (std::size_t i = 0; i + 1 < targets.size(); ++i) WEIR_TRY(hand_over(targets[i], batch));
     if (targets.empty()) {
       pool_->put(std::move(batch));  // a side output that nobody reads
     } else {
-      WEIR_TRY(hand_over(stage, targets.back(), std::move(batch)));
+      WEIR_TRY(hand_over(targets.back(), std::move(batch)));
     }
   }
   if (out.watermark()) deliver_control(stage, Watermark{*out.watermark()});
@@ -220,16 +220,17 @@ Result<void> OperatorChain::deliver(Stage& stage, const Outputs& out) {
   return {};
 }
 
-Result<void> OperatorChain::hand_over(const Stage& from, const ChainTarget& target, BatchPtr batch) {
+Result<void> OperatorChain::hand_over(const ChainTarget& target, BatchPtr batch) {
   if (target.kind == ChainTarget::Kind::stage) {
     stages_[target.index].slot.emplace_back(InputPort{0}, std::move(batch));
     return {};
   }
   add(metrics_->records_out, batch->size());
+  ExchangeWriter& exchange = *(*exchanges_)[target.index];
   try {
-    return (*exchanges_)[target.index]->write(std::move(batch));
+    return exchange.write(std::move(batch));
   } catch (...) {
-    return user_code_error(from.spec->operator_name);
+    return user_code_error(exchange.consumer_name());  // its key function or partitioner
   }
 }
 

@@ -107,7 +107,7 @@ class OperatorChain {
   void hash_if_keyed(Stage& stage, InputPort port, BatchPtr& batch);
   void element_done(Stage& stage);
   [[nodiscard]] Result<void> deliver(Stage& stage, const Outputs& out);
-  [[nodiscard]] Result<void> hand_over(const Stage& from, const ChainTarget& target, BatchPtr batch);
+  [[nodiscard]] Result<void> hand_over(const ChainTarget& target, BatchPtr batch);
   void deliver_control(Stage& stage, const Element& control);
   void prepare_outputs(Stage& stage);
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -80,6 +82,19 @@ TEST(Keyed, a_key_function_that_changes_its_mind_is_an_error) {
   EXPECT_EQ(harness.status().error().message,
             "the key function of 'count' gave two different keys for the same record: a key must depend on nothing "
             "but the record (no random numbers, clocks or counters)");
+}
+
+TEST(Keyed, what_a_key_function_throws_is_an_error_of_the_keyed_step) {
+  for (const bool moves : {true, false}) {
+    StreamHarness<int, Keyed<int, std::int64_t>> harness([moves](Stream<int> in) {
+      const auto key = [](int x) { return x == 0 ? throw std::domain_error("no key for 0") : x; };
+      const auto mapped = in.map([](int x) { return x; });
+      return (moves ? mapped.key_by(key) : mapped.reinterpret_as_keyed(key)).count("count");
+    });
+    harness.push_batch({{1}, {0}});
+    ASSERT_FALSE(harness.status());
+    EXPECT_EQ(harness.status().error().message, "user function of 'count' threw an exception: no key for 0");
+  }
 }
 
 TEST(Keyed, a_stream_that_is_not_partitioned_as_declared_is_an_error) {

@@ -179,6 +179,38 @@ TEST(TaskCore, ports_end_one_by_one_and_the_task_with_the_last) {
   EXPECT_EQ(task.out.values<int>(), (std::vector{1, 0, 99}));
 }
 
+// Reads its second input to the end before the first.
+class SecondFirst final : public Operator {
+ public:
+  Result<Progress> process(InputPort port, BatchPtr& in, RowRange rows, Outputs& out) override {
+    for (std::size_t row = rows.begin; row < rows.end; ++row) {
+      out.port<int>().push(10 * port.value + batch_cast<int>(*in).values[row]);
+    }
+    return Progress{StepResult::done, rows.end};
+  }
+  Result<StepResult> on_end_of_input(InputPort port, Outputs&) override {
+    second_ended_ |= port == InputPort{1};
+    return StepResult::done;
+  }
+  InputSelection next_input() const override { return second_ended_ ? InputSelection{} : InputSelection{0b10}; }
+
+ private:
+  bool second_ended_ = false;
+};
+
+TEST(TaskCore, a_paused_input_waits_and_its_credit_with_it) {
+  Task task(stage([] { return std::make_unique<SecondFirst>(); }, 2), {InputPort{0}, InputPort{1}});
+  task.receive(0, {1});
+  task.end(0);
+  task.receive(1, {2});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(task.environment.credits, (std::vector<std::pair<std::uint32_t, std::uint64_t>>{{1, 100}}));
+  task.end(1);
+  while (task.step() != Kind::finished) ASSERT_TRUE(task.return_credit());
+  EXPECT_EQ(task.out.values<int>(), (std::vector{12, 1}));
+  EXPECT_EQ(task.environment.credits.size(), 2U);
+}
+
 TEST(TaskCore, an_idle_input_is_passed_on_when_all_are_and_active_as_soon_as_one_is) {
   Task task(pass_on(), {InputPort{0}, InputPort{0}});
   task.receive(0, WatermarkStatus{true});
