@@ -14,17 +14,18 @@ namespace {
 // The options that are the same for all jobs, bound to their places.
 struct FixedOptions {
   explicit FixedOptions(CommandLine& to) : app("", to.program) {
+    const CLI::Validator at_least_one = CLI::PositiveNumber.description("");
     app.set_help_flag();
     app.allow_extras();
     app.add_option("--parallelism", to.parallelism, "subtasks of each step; default: the machine's cores")
         ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        ->check(at_least_one);
     app.add_option("--max-parallelism", to.max_parallelism, "key groups, the upper limit for rescaling")
         ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        ->check(at_least_one);
     app.add_option("--name", to.job_name, "name of the job; default: the program's")->type_name("TEXT");
     app.add_flag("--strict", to.strict, "fail at the first record that does not parse");
-    app.add_flag("--no-chaining{false}", to.chaining, "run each step as an actor of its own");
+    app.add_flag_callback("--no-chaining", [&to] { to.chaining = false; }, "run each step as an actor of its own");
     app.add_flag("--explain", to.explain, "print the plans and stop");
     app.add_option("--log-level", log_level, "debug, info, warning, error or off; default: warning")->type_name("LEVEL");
     app.add_option("--log-file", to.log_file, "log there; default: standard error")->type_name("FILE");
@@ -52,8 +53,8 @@ Result<void> parse(FixedOptions& fixed, std::vector<std::string> arguments) {
 }
 
 // What CLI11 did not know, as --name value, --name=value, or --name alone.
-Result<std::map<std::string, std::string>> read_extras(const std::vector<std::string>& extras) {
-  std::map<std::string, std::string> options;
+Result<std::map<std::string, GivenOption>> read_extras(const std::vector<std::string>& extras) {
+  std::map<std::string, GivenOption> options;
   for (std::size_t i = 0; i < extras.size(); ++i) {
     const std::string& argument = extras[i];
     if (!argument.starts_with("--") || argument.size() == 2) {
@@ -67,7 +68,7 @@ Result<std::map<std::string, std::string>> read_extras(const std::vector<std::st
     } else if (i + 1 < extras.size() && !extras[i + 1].starts_with("--")) {
       value = extras[++i];
     }
-    if (!options.emplace(name, std::move(value)).second) {
+    if (!options.emplace(name, GivenOption{std::move(value)}).second) {
       return usage("option --" + name + " is given more than once");
     }
   }
@@ -132,10 +133,11 @@ Result<CommandLine> read_command_line(int argc, const char* const* argv, std::ui
     WEIR_TRY(parse(first, arguments));
     config = first.config;
   }
+  std::vector<std::string> added;
   if (!config.empty()) {
     auto of_file = read_config(config);
     if (!of_file) return of_file.error();
-    const auto added = not_overridden(*of_file, arguments);
+    added = not_overridden(*of_file, arguments);
     arguments.insert(arguments.begin(), added.begin(), added.end());
   }
 
@@ -150,18 +152,22 @@ Result<CommandLine> read_command_line(int argc, const char* const* argv, std::ui
   }
   auto extras = read_extras(fixed.app.remaining());
   if (!extras) return extras.error();
-  line.job_options = std::move(*extras);
+  line.job_options = *std::move(extras);
+  for (auto& [name, given] : line.job_options) {
+    if (std::ranges::find(added, "--" + name) != added.end()) given.file = config;
+  }
   return line;
 }
 
 std::string help_text(const CommandLine& command_line, const std::vector<DeclaredOption>& of_job) {
   CommandLine ignored = command_line;
   FixedOptions fixed(ignored);
+  std::string value;
   for (const DeclaredOption& option : of_job) {
     std::string help = option.help + " (" + option.type;
     if (!option.default_text.empty()) help += "; default: " + option.default_text;
     help += option.required ? "; required)" : ")";
-    fixed.app.add_option("--" + option.name, help)->type_name("")->group("Options of this job");
+    fixed.app.add_option("--" + option.name, value, help)->type_name("")->group("Options of this job");
   }
   fixed.app.get_formatter()->column_width(28);
   return fixed.app.help();

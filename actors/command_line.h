@@ -26,7 +26,7 @@ struct CommandLine {
   bool version = false;
   LogLevel log_level = LogLevel::warning;
   std::string log_file;
-  std::map<std::string, std::string> job_options;  // by name, without dashes
+  std::map<std::string, GivenOption> job_options;  // by name, without dashes
 };
 
 // Reads arguments and, under them, the TOML file that --config names. `default_parallelism` is used without

@@ -55,17 +55,23 @@ class TerminalProgress {
   ProgressLine line_;
 };
 
+std::string counted_records(std::uint64_t count) {
+  return with_separators(count) + (count == 1 ? " record" : " records");
+}
+
 void summarize(const CommandLine& line, const JobResult& result, bool for_people) {
   if (result.bad_records > 0) {
-    complain(line.program, with_separators(result.bad_records) +
-                               " records did not parse and were skipped; --strict fails at the first");
+    complain(line.program, counted_records(result.bad_records) + " did not parse and " +
+                               (result.bad_records == 1 ? "was" : "were") +
+                               " skipped; --strict fails at the first");
   }
   if (result.late_records_dropped > 0) {
-    complain(line.program, with_separators(result.late_records_dropped) + " records came too late and were dropped");
+    complain(line.program, counted_records(result.late_records_dropped) + " came too late and " +
+                               (result.late_records_dropped == 1 ? "was" : "were") + " dropped");
   }
   if (!for_people) return;
   const double seconds = std::chrono::duration<double>(result.duration).count();
-  std::fprintf(stderr, "FINISHED  %s records in %.2f s\n", with_separators(result.records_read).c_str(), seconds);
+  std::fprintf(stderr, "FINISHED  %s in %.2f s\n", counted_records(result.records_read).c_str(), seconds);
 }
 
 int run_described(const CommandLine& line, Job& job) {

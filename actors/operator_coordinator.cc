@@ -44,6 +44,9 @@ void OperatorCoordinator::next_split(const RequestSplit& request) {
   try {
     auto assignment = enumerator_->next(request.reader);
     if (assignment) {
+      if (const auto* split = std::get_if<Split>(&*assignment)) {
+        log_.debug("split " + split->id + " to reader " + std::to_string(request.reader.value));
+      }
       answer.assignment = std::move(*assignment);
     } else {
       answer.error = assignment.error();

@@ -106,7 +106,7 @@ void TaskActor::assign(const AssignSplit& answer) {
   if (const auto* split = std::get_if<Split>(&*answer.assignment)) {
     if (const auto added = core_->add_split(*split); !added) return fail(added.error());
   } else if (const auto* later = std::get_if<NoSplitYet>(&*answer.assignment)) {
-    core_->ask_again_at(later->ask_at);
+    core_->ask_again_at(engine_->clock->processing_time() + later->ask_after);
   } else {
     core_->no_more_splits();
   }
@@ -158,7 +158,7 @@ void TaskActor::finish() {
 }
 
 void TaskActor::fail(const Error& error) {
-  log_.error(error.message);
+  log_.info("FAILED: " + error.message);  // whoever submitted the job is told, too
   end(TaskState::failed, error, {});
 }
 

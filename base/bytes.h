@@ -39,7 +39,12 @@ class ByteWriter {
     out_.insert(out_.end(), raw, raw + sizeof(T));
   }
   // The bytes alone, without their length.
-  void bytes(std::span<const std::byte> raw) { out_.insert(out_.end(), raw.begin(), raw.end()); }
+  void bytes(std::span<const std::byte> raw) {
+    if (raw.empty()) return;
+    const std::size_t old_size = out_.size();
+    out_.resize(old_size + raw.size());
+    std::memcpy(out_.data() + old_size, raw.data(), raw.size());
+  }
   // A length or count, as 32 bits. Requires count < 2^32.
   void count(std::size_t count) {
     WEIR_CHECK(count <= std::numeric_limits<std::uint32_t>::max());

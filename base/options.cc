@@ -37,7 +37,7 @@ std::optional<std::string> Options::declare(DeclaredOption option) {
   const bool known = std::ranges::any_of(declared_, [&](const auto& other) { return other.name == name; });
   if (!known) declared_.push_back(std::move(option));
   const auto given = given_.find(name);
-  if (given != given_.end()) return given->second;
+  if (given != given_.end()) return given->second.text;
   if (required && !known) {
     add_mistake("option --" + name + " is missing: " + declared_.back().help);
   }
@@ -46,9 +46,11 @@ std::optional<std::string> Options::declare(DeclaredOption option) {
 
 std::vector<std::string> Options::mistakes() const {
   std::vector<std::string> all = mistakes_;
-  for (const auto& [name, value] : given_) {
+  for (const auto& [name, given] : given_) {
     const bool known = std::ranges::any_of(declared_, [&](const auto& option) { return option.name == name; });
-    if (!known) all.push_back("option --" + name + " is unknown: --help lists those there are");
+    if (known) continue;
+    const std::string what = given.file.empty() ? "option --" + name : given.file + ": key '" + name + "'";
+    all.push_back(what + " is unknown: --help lists those there are");
   }
   return all;
 }

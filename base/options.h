@@ -25,12 +25,18 @@ struct DeclaredOption {
   friend bool operator==(const DeclaredOption&, const DeclaredOption&) = default;
 };
 
+// An option's text, and where it was given: empty for the command line, else a file.
+struct GivenOption {
+  std::string text;
+  std::string file = {};
+};
+
 // The values as given, and what was declared; mistakes are collected, so that all are told at once. Not thread-safe.
 class Options {
  public:
   Options() = default;
   // Values by option name.
-  explicit Options(std::map<std::string, std::string> given) : given_(std::move(given)) {}
+  explicit Options(std::map<std::string, GivenOption> given) : given_(std::move(given)) {}
 
   // The option's text if it was given. Records the declaration.
   [[nodiscard]] std::optional<std::string> declare(DeclaredOption option);
@@ -42,7 +48,7 @@ class Options {
   [[nodiscard]] std::vector<std::string> mistakes() const;
 
  private:
-  std::map<std::string, std::string> given_;
+  std::map<std::string, GivenOption> given_;
   std::vector<DeclaredOption> declared_;
   std::vector<std::string> mistakes_;
 };

@@ -35,10 +35,11 @@ class [[nodiscard]] Result {
   // Requires has_value().
   [[nodiscard]] T& value() & { return *checked(); }
   [[nodiscard]] const T& value() const& { return *const_cast<Result*>(this)->checked(); }
-  [[nodiscard]] T&& value() && { return std::move(*checked()); }
+  [[nodiscard]] T value() && { return std::move(*checked()); }
   [[nodiscard]] T& operator*() & { return *checked(); }
   [[nodiscard]] const T& operator*() const& { return value(); }
-  [[nodiscard]] T&& operator*() && { return std::move(*checked()); }
+  // By value, so that `for (auto& row : *call())` keeps what it walks over.
+  [[nodiscard]] T operator*() && { return std::move(*checked()); }
   [[nodiscard]] T* operator->() { return checked(); }
   [[nodiscard]] const T* operator->() const { return &value(); }
 

@@ -15,7 +15,7 @@ class QueueEnumerator final : public SplitEnumerator {
 
   [[nodiscard]] Result<void> open(std::uint32_t /*reader_count*/) override { return {}; }
   [[nodiscard]] Result<Assignment> next(SubtaskIndex /*reader*/) override {
-    if (queue_->empty()) return Assignment(NoSplitYet{.ask_at = {}});
+    if (queue_->empty()) return Assignment(NoSplitYet{.ask_after = {}});
     return Assignment(Split{.id = "what was pushed", .bytes = {}});
   }
   void add_back(std::vector<Split> /*splits*/) override {}

@@ -27,8 +27,8 @@ struct Split {
 };
 
 // What the enumerator answers a reader that asks for work.
-struct NoSplitYet {       // ask again then
-  ProcessingTime ask_at;
+struct NoSplitYet {      // ask again after that
+  Duration ask_after;
 };
 struct NoMoreSplits {};  // finish when done with what you have
 using Assignment = std::variant<Split, NoSplitYet, NoMoreSplits>;

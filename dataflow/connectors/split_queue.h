@@ -17,7 +17,6 @@ namespace weir {
 template <Encodable Content>
 [[nodiscard]] Split make_split(std::string id, const Content& content) {
   Split split{.id = std::move(id), .bytes = {}};
-  split.bytes.reserve(64);  // also because g++ 12 -O3 wrongly warns of writes to an empty vector
   ByteWriter writer{split.bytes};
   encode(writer, content);
   return split;

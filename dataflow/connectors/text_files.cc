@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "base/byte_size.h"
 #include "base/limits.h"
+#include "dataflow/connectors/byte_stream.h"
+#include "dataflow/connectors/input_files.h"
 #include "dataflow/connectors/line_reader.h"
 #include "dataflow/connectors/listed_splits.h"
 #include "dataflow/connectors/split_queue.h"
@@ -156,7 +162,30 @@ class TextFileReader final : public SourceOperator {
   std::uint64_t read_bytes_ = 0;       // of finished splits
 };
 
+// Line ends in the first `offset` bytes of the text; nothing if the file cannot be read any more.
+std::optional<std::uint64_t> count_lines_before(const std::string& path, std::uint64_t offset) {
+  const auto files = list_input_files({path});
+  if (!files || files->size() != 1) return std::nullopt;
+  auto bytes = files->front().is_gzip ? open_gzip_file(path) : open_file(path, 0);
+  if (!bytes) return std::nullopt;
+  std::vector<char> buffer(64 * 1024);
+  std::uint64_t lines = 0;
+  while (offset > 0) {
+    const auto part = std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), offset));
+    const auto size = (*bytes)->read(part);
+    if (!size || *size == 0) return std::nullopt;
+    lines += static_cast<std::uint64_t>(std::ranges::count(part.first(*size), '\n'));
+    offset -= *size;
+  }
+  return lines;
+}
+
 }  // namespace
+
+std::string TextLine::place() const {
+  const auto before = count_lines_before(file, offset);
+  return before ? file + ":" + std::to_string(*before + 1) : file + " at byte " + std::to_string(offset);
+}
 
 template <class Line>
 std::string TextFiles<Line>::describe() const {

@@ -19,6 +19,9 @@ struct TextLine {
   std::string file;
   // Of its first byte in the file; if that is compressed, in what it contains.
   std::uint64_t offset = 0;
+
+  // "access.log:17". Reads the file up to the line to count it: for messages.
+  [[nodiscard]] std::string place() const;
   friend bool operator==(const TextLine&, const TextLine&) = default;
 };
 

@@ -153,7 +153,7 @@ Result<void> SteppedTasks::Task::ask_for_split() {
   auto assignment = tasks_->enumerators.at(source)->next(subtask_);
   if (!assignment) return assignment.error();
   if (const auto* later = std::get_if<NoSplitYet>(&*assignment)) {
-    ask_split_at_ = later->ask_at;
+    ask_split_at_ = now + later->ask_after;
     return {};
   }
   asks_for_split_ = false;

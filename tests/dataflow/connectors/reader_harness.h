@@ -64,18 +64,18 @@ class ReaderHarness {
   std::size_t last_batch_rows_ = 0;
 };
 
-// All splits of a source, as so many readers would get them.
+// All splits of a source, as so many readers get them that ask in turn.
 template <SourceDescription Source>
 [[nodiscard]] Result<std::vector<Split>> splits_of(const Source& source,
                                                    std::uint32_t reader_count = 1) {
   const auto enumerator = source.make_enumerator();
   WEIR_TRY(enumerator->open(reader_count));
   std::vector<Split> splits;
-  while (true) {
-    auto assignment = enumerator->next(SubtaskIndex{0});
+  for (std::uint32_t reader = 0;; reader = (reader + 1) % reader_count) {
+    auto assignment = enumerator->next(SubtaskIndex{reader});
     if (!assignment) return assignment.error();
     if (std::holds_alternative<NoMoreSplits>(*assignment)) return splits;
-    splits.push_back(std::get<Split>(*std::move(assignment)));
+    if (auto* split = std::get_if<Split>(&*assignment)) splits.push_back(std::move(*split));
   }
 }
 

@@ -1,0 +1,209 @@
+#include "actors/execution_graph.h"
+
+#include <gtest/gtest.h>
+
+#include "actors/run.h"
+#include "base/random.h"
+#include "dataflow/api/weir.h"
+
+namespace weir {
+namespace {
+
+constexpr NodeId source{0};
+constexpr NodeId sink{9};
+const Error boom{Errc::user_code, "boom"};
+const std::optional<Error> none;
+
+// Two vertices of parallelism 2: source and keyed count.
+std::shared_ptr<const PhysicalPlan> small_plan() {
+  Job job("small");
+  (void)job.source("numbers", from_sequence(0, 9)).key_by([](std::int64_t n) { return n; }).count("count").collect();
+  return *make_plan(job, {.parallelism = 2});
+}
+
+// A graph with a committing sink, and the tasks it has.
+class ExecutionGraphTest : public testing::Test {
+ protected:
+  template <class Action>
+  static bool has(const std::vector<JobAction>& actions) {
+    return std::ranges::any_of(actions, [](const auto& action) { return std::holds_alternative<Action>(action); });
+  }
+
+  // Brings the job to where its tasks run.
+  void run_all() {
+    (void)graph_.on_start();
+    (void)graph_.on_slots_granted();
+    (void)graph_.on_coordinator_opened(source, none);
+    (void)graph_.on_coordinator_opened(sink, none);
+    for (const TaskId task : graph_.tasks()) (void)graph_.on_task_deployed(task);
+    for (const TaskId task : graph_.tasks()) (void)graph_.on_task_changed(task, TaskState::running, none);
+  }
+
+  std::shared_ptr<const PhysicalPlan> plan_ = small_plan();
+  ExecutionGraph graph_{*plan_, {source, sink}, {sink}};
+};
+
+TEST_F(ExecutionGraphTest, asks_for_as_many_slots_as_the_widest_vertex) {
+  const auto actions = graph_.on_start();
+  ASSERT_EQ(actions.size(), 1U);
+  EXPECT_EQ(std::get<AskForSlots>(actions.front()).count, 2U);
+  EXPECT_EQ(graph_.state(), JobState::created);
+}
+
+TEST_F(ExecutionGraphTest, deploys_only_when_every_coordinator_is_open) {
+  (void)graph_.on_start();
+  EXPECT_TRUE(has<OpenCoordinators>(graph_.on_slots_granted()));
+  EXPECT_TRUE(graph_.on_coordinator_opened(source, none).empty());
+  EXPECT_TRUE(graph_.on_coordinator_opened(source, none).empty()) << "told twice";
+  EXPECT_TRUE(has<DeployTasks>(graph_.on_coordinator_opened(sink, none)));
+}
+
+TEST_F(ExecutionGraphTest, connects_tasks_once_the_last_is_deployed) {
+  (void)graph_.on_start();
+  (void)graph_.on_slots_granted();
+  (void)graph_.on_coordinator_opened(source, none);
+  (void)graph_.on_coordinator_opened(sink, none);
+  const auto tasks = graph_.tasks();
+  for (std::size_t i = 0; i + 1 < tasks.size(); ++i) EXPECT_TRUE(graph_.on_task_deployed(tasks[i]).empty());
+  EXPECT_TRUE(has<ConnectTasks>(graph_.on_task_deployed(tasks.back())));
+  EXPECT_TRUE(graph_.on_task_deployed(tasks.back()).empty()) << "told twice";
+}
+
+TEST_F(ExecutionGraphTest, commits_when_all_tasks_have_finished_and_finishes_when_that_is_done) {
+  run_all();
+  const auto tasks = graph_.tasks();
+  for (std::size_t i = 0; i + 1 < tasks.size(); ++i) {
+    EXPECT_TRUE(graph_.on_task_changed(tasks[i], TaskState::finished, none, {{sink, {{{}}}}}).empty());
+  }
+  const auto actions = graph_.on_task_changed(tasks.back(), TaskState::finished, none);
+  ASSERT_TRUE(has<Commit>(actions));
+  EXPECT_EQ(std::get<Commit>(actions.front()).by_sink.at(sink).size(), tasks.size() - 1);
+  EXPECT_EQ(graph_.state(), JobState::running);
+  EXPECT_TRUE(has<EndJob>(graph_.on_committed(sink, none)));
+  EXPECT_EQ(graph_.state(), JobState::finished);
+}
+
+TEST_F(ExecutionGraphTest, a_commit_that_fails_fails_the_job) {
+  run_all();
+  for (const TaskId task : graph_.tasks()) (void)graph_.on_task_changed(task, TaskState::finished, none);
+  EXPECT_TRUE(has<EndJob>(graph_.on_committed(sink, boom)));
+  EXPECT_EQ(graph_.state(), JobState::failed);
+  EXPECT_EQ(graph_.error(), boom);
+}
+
+TEST_F(ExecutionGraphTest, a_task_that_fails_cancels_the_others_then_aborts_then_ends) {
+  run_all();
+  const auto tasks = graph_.tasks();
+  const auto actions = graph_.on_task_changed(tasks.front(), TaskState::failed, boom);
+  ASSERT_TRUE(has<CancelTasks>(actions));
+  EXPECT_EQ(std::get<CancelTasks>(actions.front()).tasks.size(), tasks.size() - 1);
+  EXPECT_EQ(graph_.state(), JobState::failing);
+  for (std::size_t i = 1; i + 1 < tasks.size(); ++i) {
+    EXPECT_TRUE(graph_.on_task_changed(tasks[i], TaskState::canceled, none).empty());
+  }
+  EXPECT_TRUE(has<Abort>(graph_.on_task_changed(tasks.back(), TaskState::canceled, none)));
+  EXPECT_TRUE(has<EndJob>(graph_.on_aborted(sink)));
+  EXPECT_EQ(graph_.state(), JobState::failed);
+  EXPECT_EQ(graph_.error(), boom);
+}
+
+TEST_F(ExecutionGraphTest, keeps_the_first_error) {
+  run_all();
+  const auto tasks = graph_.tasks();
+  (void)graph_.on_task_changed(tasks[0], TaskState::failed, boom);
+  (void)graph_.on_task_changed(tasks[1], TaskState::failed, Error{Errc::system, "later"});
+  EXPECT_EQ(graph_.error(), boom);
+}
+
+TEST_F(ExecutionGraphTest, cancelled_before_it_has_slots_ends_at_once_but_for_its_sinks) {
+  (void)graph_.on_start();
+  EXPECT_TRUE(has<Abort>(graph_.on_cancel()));
+  EXPECT_TRUE(has<EndJob>(graph_.on_aborted(sink)));
+  EXPECT_EQ(graph_.state(), JobState::canceled);
+  EXPECT_TRUE(graph_.on_slots_granted().empty()) << "slots that come too late";
+}
+
+TEST_F(ExecutionGraphTest, a_task_deployed_after_the_cancel_is_cancelled_then) {
+  (void)graph_.on_start();
+  (void)graph_.on_slots_granted();
+  (void)graph_.on_coordinator_opened(source, none);
+  (void)graph_.on_coordinator_opened(sink, none);
+  EXPECT_FALSE(has<CancelTasks>(graph_.on_cancel()));
+  for (const TaskId task : graph_.tasks()) EXPECT_TRUE(has<CancelTasks>(graph_.on_task_deployed(task)));
+}
+
+TEST_F(ExecutionGraphTest, tasks_that_do_not_end_are_given_up_by_name) {
+  run_all();
+  (void)graph_.on_cancel();
+  EXPECT_TRUE(has<Abort>(graph_.on_cancel_timeout("'sleeper' sleeps")));
+  EXPECT_TRUE(has<EndJob>(graph_.on_aborted(sink)));
+  EXPECT_EQ(graph_.state(), JobState::canceled);
+  EXPECT_EQ(graph_.error(), (Error{Errc::task_stuck, "'sleeper' sleeps"}));
+}
+
+TEST_F(ExecutionGraphTest, a_cancel_while_committing_is_too_late) {
+  run_all();
+  for (const TaskId task : graph_.tasks()) (void)graph_.on_task_changed(task, TaskState::finished, none);
+  EXPECT_TRUE(graph_.on_cancel().empty());
+  (void)graph_.on_committed(sink, none);
+  EXPECT_EQ(graph_.state(), JobState::finished);
+}
+
+// Whatever comes in whatever order: a job ends at most once, never both commits and aborts, and once ended does nothing.
+TEST_F(ExecutionGraphTest, random_events_never_break_the_invariants) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    ExecutionGraph graph(*plan_, {source, sink}, {sink});
+    int ends = 0;
+    bool committed = false;
+    bool aborted = false;
+    const auto watch = [&](const std::vector<JobAction>& actions) {
+      ASSERT_TRUE(ends == 0 || actions.empty());
+      ends += has<EndJob>(actions) ? 1 : 0;
+      committed = committed || has<Commit>(actions);
+      aborted = aborted || has<Abort>(actions);
+      ASSERT_FALSE(committed && aborted);
+    };
+    const auto tasks = graph.tasks();
+    watch(graph.on_start());
+    for (int step = 0; step < 300; ++step) {
+      const TaskId task = tasks[random.below(tasks.size())];
+      const auto error = random.below(40) == 0 ? std::optional(boom) : none;
+      switch (random.below(12)) {
+        case 0: watch(graph.on_slots_granted()); break;
+        case 1: watch(graph.on_coordinator_opened(random.below(2) == 0 ? source : sink, error)); break;
+        case 2:
+        case 3: watch(graph.on_task_deployed(task)); break;
+        case 4:
+        case 5:
+        case 6:
+          if (graph.is_deployed(task)) watch(graph.on_task_changed(task, TaskState::finished, none));
+          break;
+        case 7:
+          if (graph.is_deployed(task)) watch(graph.on_task_changed(task, TaskState::running, none));
+          break;
+        case 8:
+          if (graph.state_of(task) == TaskState::canceling && graph.is_deployed(task)) {
+            watch(graph.on_task_changed(task, TaskState::canceled, none));
+          }
+          break;
+        case 9: watch(graph.on_committed(sink, error)); break;
+        case 10: watch(graph.on_aborted(sink)); break;
+        default:
+          if (random.below(60) == 0) watch(graph.on_cancel());
+          if (random.below(100) == 0) watch(graph.on_failure(boom));
+      }
+      if (HasFatalFailure()) return;
+    }
+    if (is_terminal(graph.state())) {
+      ASSERT_EQ(ends, 1);
+      ASSERT_EQ(graph.state() == JobState::finished, committed && !graph.error());
+    } else {
+      ASSERT_EQ(ends, 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,86 @@
+#include "actors/slot_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace weir {
+namespace {
+
+constexpr TaskManagerId left{1};
+constexpr TaskManagerId right{2};
+constexpr JobId first{10};
+constexpr JobId second{11};
+constexpr JobId third{12};
+
+TEST(SlotPool, grants_what_is_free_at_once) {
+  SlotPool pool;
+  EXPECT_TRUE(pool.add_task_manager(left, 2).empty());
+  const auto grants = pool.request(first, 2);
+  ASSERT_EQ(grants.size(), 1U);
+  EXPECT_EQ(grants[0].slots, (std::vector<TaskManagerId>{left, left}));
+  EXPECT_EQ(pool.free_slots(), 0U);
+}
+
+TEST(SlotPool, a_request_waits_until_a_task_manager_comes) {
+  SlotPool pool;
+  EXPECT_TRUE(pool.add_task_manager(left, 2).empty());
+  EXPECT_TRUE(pool.request(first, 3).empty());
+  EXPECT_EQ(pool.free_slots(), 2U) << "nothing is held by a request that waits";
+  const auto grants = pool.add_task_manager(right, 1);
+  ASSERT_EQ(grants.size(), 1U);
+  EXPECT_EQ(grants[0].slots.size(), 3U);
+}
+
+TEST(SlotPool, spreads_a_job_over_task_managers) {
+  SlotPool pool;
+  (void)pool.add_task_manager(left, 2);
+  (void)pool.add_task_manager(right, 2);
+  const auto grants = pool.request(first, 2);
+  ASSERT_EQ(grants.size(), 1U);
+  EXPECT_EQ(std::set<TaskManagerId>(grants[0].slots.begin(), grants[0].slots.end()).size(), 2U);
+}
+
+TEST(SlotPool, a_small_request_does_not_overtake_a_large_one) {
+  SlotPool pool;
+  (void)pool.add_task_manager(left, 2);
+  EXPECT_TRUE(pool.request(first, 3).empty());
+  EXPECT_TRUE(pool.request(second, 1).empty());
+  const auto grants = pool.add_task_manager(right, 2);
+  ASSERT_EQ(grants.size(), 2U);
+  EXPECT_EQ(grants[0].job, first);
+  EXPECT_EQ(grants[1].job, second);
+}
+
+TEST(SlotPool, released_slots_go_to_who_waits) {
+  SlotPool pool;
+  (void)pool.add_task_manager(left, 2);
+  (void)pool.request(first, 2);
+  EXPECT_TRUE(pool.request(second, 1).empty());
+  const auto grants = pool.release(first);
+  ASSERT_EQ(grants.size(), 1U);
+  EXPECT_EQ(grants[0].job, second);
+  EXPECT_EQ(pool.free_slots(), 1U);
+}
+
+TEST(SlotPool, a_withdrawn_request_lets_those_behind_it_go) {
+  SlotPool pool;
+  (void)pool.add_task_manager(left, 1);
+  EXPECT_TRUE(pool.request(first, 3).empty());
+  EXPECT_TRUE(pool.request(third, 1).empty());
+  const auto grants = pool.release(first);
+  ASSERT_EQ(grants.size(), 1U);
+  EXPECT_EQ(grants[0].job, third);
+}
+
+TEST(SlotPool, slots_of_a_lost_task_manager_do_not_come_back) {
+  SlotPool pool;
+  (void)pool.add_task_manager(left, 2);
+  (void)pool.request(first, 2);
+  EXPECT_TRUE(pool.remove_task_manager(left).empty());
+  EXPECT_TRUE(pool.release(first).empty());
+  EXPECT_EQ(pool.total_slots(), 0U);
+}
+
+}  // namespace
+}  // namespace weir
