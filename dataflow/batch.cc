@@ -7,11 +7,7 @@ namespace {
 
 template <class C>
 void append_column(std::vector<C>& to, std::span<const C> from, Selection rows) {
-  if (from.empty()) return;
-  const std::size_t old_size = to.size();
-  to.resize(old_size + rows.size());
-  C* out = to.data() + old_size;
-  for (const std::uint32_t row : rows) *out++ = from[row];
+  if (!from.empty()) append_selected(to, from.data(), rows);
 }
 
 template <class C>

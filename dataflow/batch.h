@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/byte_size.h"
@@ -37,6 +39,14 @@ inline constexpr EventTime no_timestamp = EventTime::min();
 
 class AnyBatch;
 struct BatchType;
+
+// Extends a vector by selected elements of an array at once: with one look at its capacity, and without setting the new
+// elements to zero first.
+template <class C>
+void append_selected(std::vector<C>& to, const C* from, Selection rows) {
+  const auto selected = rows | std::views::transform([from](std::uint32_t row) -> const C& { return from[row]; });
+  to.insert(to.end(), selected.begin(), selected.end());
+}
 
 // Shared, because several consumers may read one batch: who holds it alone may change it or take its values, anybody
 // else makes a copy first (`writable`).
@@ -120,8 +130,9 @@ class Batch final : public AnyBatch {
   void clear_values() override { values.clear(); }
   void append_values(AnyBatch& from, Selection rows, Take take) override {
     auto& source = static_cast<Batch&>(from).values;
-    values.reserve(values.size() + rows.size());
-    if (take == Take::move) {
+    if constexpr (std::is_trivially_copyable_v<T>) {
+      append_selected(values, source.data(), rows);
+    } else if (take == Take::move) {
       for (const std::uint32_t row : rows) values.push_back(std::move(source[row]));
     } else {
       for (const std::uint32_t row : rows) values.push_back(source[row]);
