@@ -1,12 +1,12 @@
 #include "actors/command_line.h"
 
+#include <toml++/toml.h>
+
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <set>
 #include <sstream>
-
-#include <CLI/CLI.hpp>
-#include <toml++/toml.h>
 
 namespace weir {
 namespace {
@@ -17,19 +17,26 @@ struct FixedOptions {
     const CLI::Validator at_least_one = CLI::PositiveNumber.description("");
     app.set_help_flag();
     app.allow_extras();
-    app.add_option("--parallelism", to.parallelism, "subtasks of each step; default: the machine's cores")
+    app.add_option("--parallelism", to.parallelism,
+                   "subtasks of each step; default: the machine's cores")
         ->type_name("N")
         ->check(at_least_one);
-    app.add_option("--max-parallelism", to.max_parallelism, "key groups, the upper limit for rescaling")
+    app.add_option("--max-parallelism", to.max_parallelism,
+                   "key groups, the upper limit for rescaling")
         ->type_name("N")
         ->check(at_least_one);
-    app.add_option("--name", to.job_name, "name of the job; default: the program's")->type_name("TEXT");
+    app.add_option("--name", to.job_name, "name of the job; default: the program's")
+        ->type_name("TEXT");
     app.add_flag("--strict", to.strict, "fail at the first record that does not parse");
-    app.add_flag_callback("--no-chaining", [&to] { to.chaining = false; }, "run each step as an actor of its own");
+    app.add_flag_callback(
+        "--no-chaining", [&to] { to.chaining = false; }, "run each step as an actor of its own");
     app.add_flag("--explain", to.explain, "print the plans and stop");
-    app.add_option("--log-level", log_level, "debug, info, warning, error or off; default: warning")->type_name("LEVEL");
-    app.add_option("--log-file", to.log_file, "log there; default: standard error")->type_name("FILE");
-    app.add_option("--config", config, "read options from a TOML file; the command line wins")->type_name("FILE");
+    app.add_option("--log-level", log_level, "debug, info, warning, error or off; default: warning")
+        ->type_name("LEVEL");
+    app.add_option("--log-file", to.log_file, "log there; default: standard error")
+        ->type_name("FILE");
+    app.add_option("--config", config, "read options from a TOML file; the command line wins")
+        ->type_name("FILE");
     app.add_flag("--help,-h", to.help, "print this and stop");
     app.add_flag("--version", to.version, "print the version and stop");
   }
@@ -39,7 +46,9 @@ struct FixedOptions {
   std::string config;
 };
 
-Error usage(std::string message) { return {Errc::bad_option, std::move(message)}; }
+Error usage(std::string message) {
+  return {Errc::bad_option, std::move(message)};
+}
 
 // Runs CLI11, whose failures are exceptions.
 Result<void> parse(FixedOptions& fixed, std::vector<std::string> arguments) {
@@ -98,7 +107,8 @@ Result<std::vector<std::string>> read_config(const std::string& path) {
       }
     }
   } catch (const toml::parse_error& e) {
-    return usage(path + ":" + std::to_string(e.source().begin.line) + ": " + std::string(e.description()));
+    return usage(path + ":" + std::to_string(e.source().begin.line) + ": " +
+                 std::string(e.description()));
   }
   return arguments;
 }
@@ -107,7 +117,8 @@ Result<std::vector<std::string>> read_config(const std::string& path) {
 std::vector<std::string> not_overridden(const std::vector<std::string>& of_file,
                                         const std::vector<std::string>& of_command_line) {
   std::set<std::string> given;
-  for (const std::string& argument : of_command_line) given.insert(argument.substr(0, argument.find('=')));
+  for (const std::string& argument : of_command_line)
+    given.insert(argument.substr(0, argument.find('=')));
   std::vector<std::string> result;
   bool skipped = false;
   for (const std::string& argument : of_file) {
@@ -119,7 +130,8 @@ std::vector<std::string> not_overridden(const std::vector<std::string>& of_file,
 
 }  // namespace
 
-Result<CommandLine> read_command_line(int argc, const char* const* argv, std::uint32_t default_parallelism) {
+Result<CommandLine> read_command_line(int argc, const char* const* argv,
+                                      std::uint32_t default_parallelism) {
   CommandLine line;
   line.program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "job";
   line.job_name = line.program;
@@ -146,7 +158,8 @@ Result<CommandLine> read_command_line(int argc, const char* const* argv, std::ui
   if (!fixed.log_level.empty()) {
     const auto level = parse_log_level(fixed.log_level);
     if (!level) {
-      return usage("--log-level is '" + fixed.log_level + "' but must be debug, info, warning, error or off");
+      return usage("--log-level is '" + fixed.log_level +
+                   "' but must be debug, info, warning, error or off");
     }
     line.log_level = *level;
   }
@@ -167,7 +180,9 @@ std::string help_text(const CommandLine& command_line, const std::vector<Declare
     std::string help = option.help + " (" + option.type;
     if (!option.default_text.empty()) help += "; default: " + option.default_text;
     help += option.required ? "; required)" : ")";
-    fixed.app.add_option("--" + option.name, value, help)->type_name("")->group("Options of this job");
+    fixed.app.add_option("--" + option.name, value, help)
+        ->type_name("")
+        ->group("Options of this job");
   }
   fixed.app.get_formatter()->column_width(28);
   return fixed.app.help();

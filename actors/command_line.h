@@ -15,7 +15,7 @@ namespace weir {
 
 // What every job's program understands, and the rest, which belongs to the job.
 struct CommandLine {
-  std::string program;               // its file name
+  std::string program;  // its file name
   std::string job_name;
   std::uint32_t parallelism = 1;
   std::optional<std::uint32_t> max_parallelism;
@@ -29,11 +29,14 @@ struct CommandLine {
   std::map<std::string, GivenOption> job_options;  // by name, without dashes
 };
 
-// Reads arguments and, under them, the TOML file that --config names. `default_parallelism` is used without
+// Reads arguments and, under them, the TOML file that --config names. `default_parallelism` is used
+// without
 // --parallelism. Errors name the argument, or file and key.
-[[nodiscard]] Result<CommandLine> read_command_line(int argc, const char* const* argv, std::uint32_t default_parallelism);
+[[nodiscard]] Result<CommandLine> read_command_line(int argc, const char* const* argv,
+                                                    std::uint32_t default_parallelism);
 
 // The text of --help.
-[[nodiscard]] std::string help_text(const CommandLine& command_line, const std::vector<DeclaredOption>& of_job);
+[[nodiscard]] std::string help_text(const CommandLine& command_line,
+                                    const std::vector<DeclaredOption>& of_job);
 
 }  // namespace weir

@@ -7,7 +7,8 @@
 namespace weir {
 
 Dispatcher::~Dispatcher() {
-  for (const auto& [id, job] : running_) caf::anon_send_exit(job.job_manager, caf::exit_reason::user_shutdown);
+  for (const auto& [id, job] : running_)
+    caf::anon_send_exit(job.job_manager, caf::exit_reason::user_shutdown);
 }
 
 void Dispatcher::begin(DispatcherHandle::base* self, const EngineContext& engine,
@@ -22,11 +23,13 @@ caf::result<JobId> Dispatcher::submit(const SubmitJob& submission) {
   if (running_.contains(submission.job) || ended_.contains(submission.job)) {
     return caf::make_error(caf::sec::bad_function_call, "a job of this id exists");
   }
-  auto handle = spawn_actor<JobManagerHandle>(self_->system(), *engine_, Placement::own_thread, job_manager, engine_,
-                                              submission, caf::actor_cast<DispatcherHandle>(self_), resource_manager_);
+  auto handle = spawn_actor<JobManagerHandle>(
+      self_->system(), *engine_, Placement::own_thread, job_manager, engine_, submission,
+      caf::actor_cast<DispatcherHandle>(self_), resource_manager_);
   self_->monitor(handle);
   self_->send(handle, StartJob{});
-  running_.emplace(submission.job, RunningJob{std::move(handle), submission.plan->logical.job_name, {}});
+  running_.emplace(submission.job,
+                   RunningJob{std::move(handle), submission.plan->logical.job_name, {}});
   return submission.job;
 }
 
@@ -74,8 +77,11 @@ std::vector<JobOutcome> Dispatcher::list() const {
 void Dispatcher::on_down(const caf::down_msg& down) {
   for (const auto& [id, job] : running_) {
     if (job.job_manager->address() != down.source) continue;
-    on_job_ended({id, job.name, JobState::failed,
-                  Error{Errc::actor_lost, "the job's JobManager died: " + self_->system().render(down.reason)},
+    on_job_ended({id,
+                  job.name,
+                  JobState::failed,
+                  Error{Errc::actor_lost,
+                        "the job's JobManager died: " + self_->system().render(down.reason)},
                   {}});
     self_->send(resource_manager_, ReleaseSlots{id});
     return;
@@ -83,7 +89,8 @@ void Dispatcher::on_down(const caf::down_msg& down) {
 }
 
 DispatcherHandle::behavior_type dispatcher(DispatcherHandle::stateful_pointer<Dispatcher> self,
-                                           const EngineContext* engine, ResourceManagerHandle resource_manager) {
+                                           const EngineContext* engine,
+                                           ResourceManagerHandle resource_manager) {
   auto* state = &self->state;
   state->begin(self, *engine, std::move(resource_manager));
   return {

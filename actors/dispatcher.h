@@ -1,10 +1,9 @@
 // The actor that accepts jobs and remembers how they ended.
 #pragma once
 
+#include <caf/all.hpp>
 #include <map>
 #include <vector>
-
-#include <caf/all.hpp>
 
 #include "actors/engine_context.h"
 #include "actors/messages.h"
@@ -23,7 +22,8 @@ class Dispatcher {
   // JobManagers end with it.
   ~Dispatcher();
 
-  void begin(DispatcherHandle::base* self, const EngineContext& engine, ResourceManagerHandle resource_manager);
+  void begin(DispatcherHandle::base* self, const EngineContext& engine,
+             ResourceManagerHandle resource_manager);
   [[nodiscard]] caf::result<JobId> submit(const SubmitJob& submission);
   [[nodiscard]] caf::result<JobOutcome> await(JobId job);
   void cancel(JobId job);
@@ -47,8 +47,8 @@ class Dispatcher {
   std::vector<JobId> ended_order_;
 };
 
-[[nodiscard]] DispatcherHandle::behavior_type dispatcher(DispatcherHandle::stateful_pointer<Dispatcher> self,
-                                                         const EngineContext* engine,
-                                                         ResourceManagerHandle resource_manager);
+[[nodiscard]] DispatcherHandle::behavior_type dispatcher(
+    DispatcherHandle::stateful_pointer<Dispatcher> self, const EngineContext* engine,
+    ResourceManagerHandle resource_manager);
 
 }  // namespace weir

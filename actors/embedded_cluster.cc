@@ -1,13 +1,12 @@
 #include "actors/embedded_cluster.h"
 
 #include <algorithm>
+#include <caf/all.hpp>
 #include <future>
 #include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
-
-#include <caf/all.hpp>
 
 #include "actors/dispatcher.h"
 #include "actors/engine_context.h"
@@ -36,15 +35,20 @@ class SystemConfig : public caf::actor_system_config {
 caf::behavior waiter(caf::event_based_actor* self, DispatcherHandle dispatcher, JobId job,
                      std::shared_ptr<std::promise<JobOutcome>> promise) {
   self->request(dispatcher, caf::infinite, AwaitJob{job})
-      .then([self, promise](const JobOutcome& outcome) {
-        promise->set_value(outcome);
-        self->quit();
-      },
-            [self, promise, job](const caf::error& error) {
-              promise->set_value({job, {}, JobState::failed,
-                                  Error{Errc::actor_lost, "the Dispatcher is gone: " + self->system().render(error)}, {}});
-              self->quit();
-            });
+      .then(
+          [self, promise](const JobOutcome& outcome) {
+            promise->set_value(outcome);
+            self->quit();
+          },
+          [self, promise, job](const caf::error& error) {
+            promise->set_value(
+                {job,
+                 {},
+                 JobState::failed,
+                 Error{Errc::actor_lost, "the Dispatcher is gone: " + self->system().render(error)},
+                 {}});
+            self->quit();
+          });
   return {[](caf::ok_atom) {}};
 }
 
@@ -53,10 +57,12 @@ caf::behavior waiter(caf::event_based_actor* self, DispatcherHandle dispatcher, 
 struct EmbeddedCluster::Actors {
   explicit Actors(ClusterOptions options) : config(options.worker_threads), system(config) {
     engine.logger = std::move(options.logger);
-    resources = spawn_actor<ResourceManagerHandle>(system, engine, Placement::own_thread, resource_manager, &engine);
-    tasks = spawn_actor<TaskManagerHandle>(system, engine, Placement::own_thread, task_manager, &engine, resources,
-                                           options.slots);
-    jobs = spawn_actor<DispatcherHandle>(system, engine, Placement::own_thread, dispatcher, &engine, resources);
+    resources = spawn_actor<ResourceManagerHandle>(system, engine, Placement::own_thread,
+                                                   resource_manager, &engine);
+    tasks = spawn_actor<TaskManagerHandle>(system, engine, Placement::own_thread, task_manager,
+                                           &engine, resources, options.slots);
+    jobs = spawn_actor<DispatcherHandle>(system, engine, Placement::own_thread, dispatcher, &engine,
+                                         resources);
   }
 
   void stop() {
@@ -80,7 +86,8 @@ struct EmbeddedCluster::Actors {
   bool has_stuck_tasks = false;
 };
 
-EmbeddedCluster::EmbeddedCluster(ClusterOptions options) : actors_(std::make_unique<Actors>(std::move(options))) {}
+EmbeddedCluster::EmbeddedCluster(ClusterOptions options)
+    : actors_(std::make_unique<Actors>(std::move(options))) {}
 
 EmbeddedCluster::~EmbeddedCluster() {
   {
@@ -90,7 +97,8 @@ EmbeddedCluster::~EmbeddedCluster() {
     }
   }
   for (const auto& [job, outcome] : actors_->outcomes) (void)wait(job, Duration{10'000});
-  // A user function that never returns holds a thread that cannot be joined: it is left behind with what it uses.
+  // A user function that never returns holds a thread that cannot be joined: it is left behind with
+  // what it uses.
   if (actors_->has_stuck_tasks) {
     (void)actors_.release();
     return;
@@ -98,14 +106,16 @@ EmbeddedCluster::~EmbeddedCluster() {
   actors_->stop();
 }
 
-Result<JobId> EmbeddedCluster::submit(std::shared_ptr<const PhysicalPlan> plan, JobSettings settings) {
+Result<JobId> EmbeddedCluster::submit(std::shared_ptr<const PhysicalPlan> plan,
+                                      JobSettings settings) {
   const JobId job{fresh_seed()};
   caf::scoped_actor self(actors_->system);
   std::optional<Error> error;
   self->request(actors_->jobs, answer_timeout, SubmitJob{job, std::move(plan), settings})
       .receive([](JobId) {},
                [&](const caf::error& e) {
-                 error = Error{Errc::timeout, "the Dispatcher did not accept the job: " + actors_->system.render(e)};
+                 error = Error{Errc::timeout, "the Dispatcher did not accept the job: " +
+                                                  actors_->system.render(e)};
                });
   if (error) return *error;
   const auto promise = std::make_shared<std::promise<JobOutcome>>();
@@ -132,16 +142,19 @@ std::optional<JobOutcome> EmbeddedCluster::wait(JobId job, Duration at_most) {
   return outcome;
 }
 
-void EmbeddedCluster::cancel(JobId job) { caf::anon_send(actors_->jobs, CancelJob{job}); }
+void EmbeddedCluster::cancel(JobId job) {
+  caf::anon_send(actors_->jobs, CancelJob{job});
+}
 
 Result<JobProgress> EmbeddedCluster::progress(JobId job) {
   caf::scoped_actor self(actors_->system);
   Result<JobProgress> result = JobProgress{};
   self->request(actors_->jobs, answer_timeout, QueryProgress{job})
-      .receive([&](const JobProgress& progress) { result = progress; },
-               [&](const caf::error& e) {
-                 result = Error{Errc::timeout, "no answer about the job: " + actors_->system.render(e)};
-               });
+      .receive(
+          [&](const JobProgress& progress) { result = progress; },
+          [&](const caf::error& e) {
+            result = Error{Errc::timeout, "no answer about the job: " + actors_->system.render(e)};
+          });
   return result;
 }
 

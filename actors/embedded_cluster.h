@@ -1,4 +1,5 @@
-// A whole cluster inside this process: the same actors as on many machines, with a transport of pointers.
+// A whole cluster inside this process: the same actors as on many machines, with a transport of
+// pointers.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ struct ClusterOptions {
   Logger logger = {};
 };
 
-// Owns a Dispatcher, a ResourceManager and a TaskManager with its threads. Thread-safe. The destructor cancels nothing:
-// jobs still running end with it.
+// Owns a Dispatcher, a ResourceManager and a TaskManager with its threads. Thread-safe. The
+// destructor cancels nothing: jobs still running end with it.
 class EmbeddedCluster {
  public:
   explicit EmbeddedCluster(ClusterOptions options);
@@ -28,7 +29,8 @@ class EmbeddedCluster {
   ~EmbeddedCluster();
 
   // Starts a valid plan.
-  [[nodiscard]] Result<JobId> submit(std::shared_ptr<const PhysicalPlan> plan, JobSettings settings);
+  [[nodiscard]] Result<JobId> submit(std::shared_ptr<const PhysicalPlan> plan,
+                                     JobSettings settings);
   // Waits until the job has ended, at most as long as given. Nothing if it still runs.
   [[nodiscard]] std::optional<JobOutcome> wait(JobId job, Duration at_most);
   void cancel(JobId job);

@@ -1,11 +1,10 @@
 // What every actor of a process is given: the seams to the world.
 #pragma once
 
+#include <caf/all.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
-
-#include <caf/all.hpp>
 
 #include "actors/messages.h"
 #include "base/clock.h"
@@ -27,7 +26,8 @@ class FaultInjection {
 struct EngineContext {
   const Clock* clock = &system_clock();
   Logger logger;
-  // Whether actors that may block, or must answer while others do, get threads of their own. Off in simulation.
+  // Whether actors that may block, or must answer while others do, get threads of their own. Off in
+  // simulation.
   bool threads = true;
   FaultInjection* faults = nullptr;  // may be null
 };
@@ -36,7 +36,8 @@ struct EngineContext {
 enum class Placement : std::uint8_t { shared, own_thread };
 
 template <class Handle, class Spawner, class Fn, class... Args>
-Handle spawn_actor(Spawner& spawner, const EngineContext& engine, Placement placement, Fn fn, Args&&... args) {
+Handle spawn_actor(Spawner& spawner, const EngineContext& engine, Placement placement, Fn fn,
+                   Args&&... args) {
   if (placement == Placement::own_thread && engine.threads) {
     return spawner.template spawn<caf::detached>(fn, std::forward<Args>(args)...);
   }

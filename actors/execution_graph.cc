@@ -31,7 +31,8 @@ std::vector<JobAction> ExecutionGraph::on_slots_granted() {
   return {OpenCoordinators{}};
 }
 
-std::vector<JobAction> ExecutionGraph::on_coordinator_opened(NodeId node, const std::optional<Error>& error) {
+std::vector<JobAction> ExecutionGraph::on_coordinator_opened(NodeId node,
+                                                             const std::optional<Error>& error) {
   if (state_ != JobState::running || unopened_.empty()) return {};
   if (error) return on_failure(*error);
   std::erase(unopened_, node);
@@ -45,20 +46,23 @@ std::vector<JobAction> ExecutionGraph::on_task_deployed(TaskId id) {
   if (std::exchange(task.deployed, true) || is_terminal(task.state)) return {};
   if (is_ending()) return {CancelTasks{{id}}};
   if (state_ != JobState::running || connected_) return {};
-  const bool all_deployed = std::ranges::all_of(tasks_, [](const auto& entry) { return entry.second.deployed; });
+  const bool all_deployed =
+      std::ranges::all_of(tasks_, [](const auto& entry) { return entry.second.deployed; });
   if (!all_deployed) return {};
   connected_ = true;
   return {ConnectTasks{}};
 }
 
-std::vector<JobAction> ExecutionGraph::on_task_changed(TaskId id, TaskState state, const std::optional<Error>& error,
-                                                       std::map<NodeId, std::vector<Committable>> commits) {
+std::vector<JobAction> ExecutionGraph::on_task_changed(
+    TaskId id, TaskState state, const std::optional<Error>& error,
+    std::map<NodeId, std::vector<Committable>> commits) {
   Task& task = tasks_.at(id);
   if (is_terminal(task.state) || is_terminal(state_)) return {};
   if (task.state == TaskState::canceling && !is_terminal(state)) return {};
   task.state = state;
   if (state == TaskState::failed) {
-    return is_ending() ? advance_ending() : on_failure(error.value_or(Error{Errc::actor_lost, "a task failed"}));
+    return is_ending() ? advance_ending()
+                       : on_failure(error.value_or(Error{Errc::actor_lost, "a task failed"}));
   }
   if (state == TaskState::finished) {
     for (auto& [sink, of_sink] : commits) {
@@ -79,7 +83,8 @@ std::vector<JobAction> ExecutionGraph::on_task_changed(TaskId id, TaskState stat
   return {std::move(commit)};
 }
 
-std::vector<JobAction> ExecutionGraph::on_committed(NodeId sink, const std::optional<Error>& error) {
+std::vector<JobAction> ExecutionGraph::on_committed(NodeId sink,
+                                                    const std::optional<Error>& error) {
   if (!committing_ || is_terminal(state_)) return {};
   if (error && !error_) error_ = error;
   if (std::erase(awaited_, sink) == 0 || !awaited_.empty()) return {};
@@ -153,12 +158,13 @@ std::vector<TaskId> ExecutionGraph::tasks() const {
 }
 
 std::uint32_t ExecutionGraph::count(TaskState state) const {
-  return static_cast<std::uint32_t>(
-      std::ranges::count_if(tasks_, [state](const auto& entry) { return entry.second.state == state; }));
+  return static_cast<std::uint32_t>(std::ranges::count_if(
+      tasks_, [state](const auto& entry) { return entry.second.state == state; }));
 }
 
 bool ExecutionGraph::all(bool (*holds)(TaskState)) const {
-  return std::ranges::all_of(tasks_, [holds](const auto& entry) { return holds(entry.second.state); });
+  return std::ranges::all_of(tasks_,
+                             [holds](const auto& entry) { return holds(entry.second.state); });
 }
 
 }  // namespace weir

@@ -20,37 +20,43 @@ struct AskForSlots {
   std::uint32_t count;
 };
 struct OpenCoordinators {};  // start them, then open them
-struct DeployTasks {};   // each to the slot of its subtask index
-struct ConnectTasks {};  // all are deployed: tell each its peers, then start them
+struct DeployTasks {};       // each to the slot of its subtask index
+struct ConnectTasks {};      // all are deployed: tell each its peers, then start them
 struct CancelTasks {
   std::vector<TaskId> tasks;
 };
 struct Commit {
   std::map<NodeId, std::vector<Committable>> by_sink;
 };
-struct Abort {};         // what sinks have written becomes invisible for good
-struct EndJob {};        // the state is terminal: tell the Dispatcher, give the slots back
-using JobAction = std::variant<AskForSlots, OpenCoordinators, DeployTasks, ConnectTasks, CancelTasks, Commit, Abort, EndJob>;
+struct Abort {};   // what sinks have written becomes invisible for good
+struct EndJob {};  // the state is terminal: tell the Dispatcher, give the slots back
+using JobAction = std::variant<AskForSlots, OpenCoordinators, DeployTasks, ConnectTasks,
+                               CancelTasks, Commit, Abort, EndJob>;
 
-// A pure state machine: events in, actions out. Not thread-safe. Events of tasks and coordinators that have ended, or of
-// calls already answered, are ignored, so messages may come twice, late, or in any order.
+// A pure state machine: events in, actions out. Not thread-safe. Events of tasks and coordinators
+// that have ended, or of calls already answered, are ignored, so messages may come twice, late, or
+// in any order.
 //
 //   initializing → created → running → finished
 //                     any of these → failing → failed, or → cancelling → canceled
 //
-// Invariants: a terminal job has only terminal tasks or was given up by on_cancel_timeout; it commits only when every
-// task has finished, and never both commits and aborts; the first error is kept.
+// Invariants: a terminal job has only terminal tasks or was given up by on_cancel_timeout; it
+// commits only when every task has finished, and never both commits and aborts; the first error is
+// kept.
 class ExecutionGraph {
  public:
   // The coordinators of the job are those of its sources and of its sinks that have a committer.
-  ExecutionGraph(const PhysicalPlan& plan, std::vector<NodeId> coordinators, std::vector<NodeId> committing_sinks);
+  ExecutionGraph(const PhysicalPlan& plan, std::vector<NodeId> coordinators,
+                 std::vector<NodeId> committing_sinks);
 
   [[nodiscard]] std::vector<JobAction> on_start();
   [[nodiscard]] std::vector<JobAction> on_slots_granted();
-  [[nodiscard]] std::vector<JobAction> on_coordinator_opened(NodeId node, const std::optional<Error>& error);
+  [[nodiscard]] std::vector<JobAction> on_coordinator_opened(NodeId node,
+                                                             const std::optional<Error>& error);
   [[nodiscard]] std::vector<JobAction> on_task_deployed(TaskId task);
-  [[nodiscard]] std::vector<JobAction> on_task_changed(TaskId task, TaskState state, const std::optional<Error>& error,
-                                                       std::map<NodeId, std::vector<Committable>> commits = {});
+  [[nodiscard]] std::vector<JobAction> on_task_changed(
+      TaskId task, TaskState state, const std::optional<Error>& error,
+      std::map<NodeId, std::vector<Committable>> commits = {});
   [[nodiscard]] std::vector<JobAction> on_committed(NodeId sink, const std::optional<Error>& error);
   [[nodiscard]] std::vector<JobAction> on_aborted(NodeId sink);
   [[nodiscard]] std::vector<JobAction> on_cancel();
@@ -75,16 +81,18 @@ class ExecutionGraph {
   [[nodiscard]] std::vector<JobAction> begin_ending(JobState state);
   [[nodiscard]] std::vector<JobAction> advance_ending();
   [[nodiscard]] bool all(bool (*holds)(TaskState)) const;
-  [[nodiscard]] bool is_ending() const { return state_ == JobState::failing || state_ == JobState::cancelling; }
+  [[nodiscard]] bool is_ending() const {
+    return state_ == JobState::failing || state_ == JobState::cancelling;
+  }
 
   JobState state_ = JobState::initializing;
   std::optional<Error> error_;
   std::map<TaskId, Task> tasks_;
   std::uint32_t slots_needed_;
-  std::vector<NodeId> unopened_;          // coordinators not yet open
-  std::vector<NodeId> sinks_;             // those with a committer
+  std::vector<NodeId> unopened_;  // coordinators not yet open
+  std::vector<NodeId> sinks_;     // those with a committer
   std::map<NodeId, std::vector<Committable>> committables_;
-  std::vector<NodeId> awaited_;           // sinks whose commit or abort is under way
+  std::vector<NodeId> awaited_;  // sinks whose commit or abort is under way
   bool connected_ = false;
   bool committing_ = false;
   bool aborting_ = false;

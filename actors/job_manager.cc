@@ -12,15 +12,19 @@ std::shared_ptr<TaskProbe> make_probe(const Vertex& vertex, SubtaskIndex subtask
   for (const ChainStage& stage : vertex.chain.stages) stages.push_back(stage.operator_name);
   std::string name = vertex.name + " (" + std::to_string(subtask.value + 1) + "/" +
                      std::to_string(vertex.parallelism) + ")";
-  return std::make_shared<TaskProbe>(TaskId{vertex.id, subtask}, std::move(name), std::move(stages));
+  return std::make_shared<TaskProbe>(TaskId{vertex.id, subtask}, std::move(name),
+                                     std::move(stages));
 }
 
-bool is_source(const Vertex& vertex) { return vertex.chain.stages.front().role == StageRole::source; }
+bool is_source(const Vertex& vertex) {
+  return vertex.chain.stages.front().role == StageRole::source;
+}
 
 }  // namespace
 
-void JobManager::begin(JobManagerHandle::base* self, const EngineContext& engine, SubmitJob submission,
-                       DispatcherHandle dispatcher, ResourceManagerHandle resource_manager) {
+void JobManager::begin(JobManagerHandle::base* self, const EngineContext& engine,
+                       SubmitJob submission, DispatcherHandle dispatcher,
+                       ResourceManagerHandle resource_manager) {
   self_ = self;
   engine_ = &engine;
   submission_ = std::move(submission);
@@ -50,7 +54,9 @@ void JobManager::begin(JobManagerHandle::base* self, const EngineContext& engine
   graph_.emplace(*submission_.plan, coordinator_nodes_, committing_sinks_);
 }
 
-void JobManager::start() { perform(graph_->on_start()); }
+void JobManager::start() {
+  perform(graph_->on_start());
+}
 
 void JobManager::cancel() {
   log_.info("cancel requested");
@@ -58,7 +64,8 @@ void JobManager::cancel() {
 }
 
 void JobManager::on_slots_granted(const SlotsGranted& grant) {
-  if (graph_->state() != JobState::created) return;  // the Dispatcher gives them back when the job ends
+  if (graph_->state() != JobState::created)
+    return;  // the Dispatcher gives them back when the job ends
   waiting_for_.clear();
   slots_ = grant.slots;
   std::set<caf::actor_addr> monitored;
@@ -69,15 +76,16 @@ void JobManager::on_slots_granted(const SlotsGranted& grant) {
 }
 
 void JobManager::on_slots_refused(const SlotsRefused& refusal) {
-  waiting_for_ = std::to_string(refusal.wanted) + " slots (" + std::to_string(refusal.available) + " free of " +
-                 std::to_string(refusal.total) + ")";
+  waiting_for_ = std::to_string(refusal.wanted) + " slots (" + std::to_string(refusal.available) +
+                 " free of " + std::to_string(refusal.total) + ")";
   log_.info("waits for " + waiting_for_);
 }
 
 void JobManager::on_coordinator_deployed(const CoordinatorDeployed& deployed) {
   coordinators_[deployed.node] = deployed.coordinator;
   self_->monitor(deployed.coordinator);
-  if (graph_->state() == JobState::running) self_->send(deployed.coordinator, OpenCoordinator{attempt_});
+  if (graph_->state() == JobState::running)
+    self_->send(deployed.coordinator, OpenCoordinator{attempt_});
 }
 
 void JobManager::on_coordinator_opened(const CoordinatorOpened& opened) {
@@ -105,16 +113,19 @@ void JobManager::on_committed(const OutputCommitted& committed) {
   perform(graph_->on_committed(committed.node, committed.error));
 }
 
-void JobManager::on_aborted(const OutputAborted& aborted) { perform(graph_->on_aborted(aborted.node)); }
+void JobManager::on_aborted(const OutputAborted& aborted) {
+  perform(graph_->on_aborted(aborted.node));
+}
 
 void JobManager::on_deadline(const JobDeadline& deadline) {
   switch (deadline.kind) {
     case JobDeadline::Kind::slots:
       if (graph_->state() != JobState::created) return;
-      perform(graph_->on_failure({Errc::not_enough_slots,
-                                  "no resources: the job waited " +
-                                      std::to_string(submission_.settings.slot_timeout.count() / 1000) + " s for " +
-                                      waiting_for_ + "; add slots or lower --parallelism"}));
+      perform(graph_->on_failure(
+          {Errc::not_enough_slots,
+           "no resources: the job waited " +
+               std::to_string(submission_.settings.slot_timeout.count() / 1000) + " s for " +
+               waiting_for_ + "; add slots or lower --parallelism"}));
       return;
     case JobDeadline::Kind::deployment:
       if (graph_->state() != JobState::running || graph_->count(TaskState::created) +
@@ -123,17 +134,21 @@ void JobManager::on_deadline(const JobDeadline& deadline) {
                                                       0) {
         return;
       }
-      perform(graph_->on_failure({Errc::timeout, "the job's tasks did not all start within " +
-                                                     std::to_string(submission_.settings.deploy_timeout.count() / 1000) +
-                                                     " s"}));
+      perform(graph_->on_failure(
+          {Errc::timeout, "the job's tasks did not all start within " +
+                              std::to_string(submission_.settings.deploy_timeout.count() / 1000) +
+                              " s"}));
       return;
-    case JobDeadline::Kind::cancellation: perform(graph_->on_cancel_timeout(stuck_tasks())); return;
+    case JobDeadline::Kind::cancellation:
+      perform(graph_->on_cancel_timeout(stuck_tasks()));
+      return;
   }
 }
 
 std::string JobManager::stuck_tasks() const {
   std::string text = "user code did not return within " +
-                     std::to_string(submission_.settings.cancel_timeout.count() / 1000) + " s after the cancel:";
+                     std::to_string(submission_.settings.cancel_timeout.count() / 1000) +
+                     " s after the cancel:";
   for (const auto& [id, probe] : probes_) {
     if (is_terminal(graph_->state_of(id))) continue;
     const auto stage = probe->metrics.stage_called.load(std::memory_order_relaxed);
@@ -177,7 +192,8 @@ JobProgress JobManager::progress() const {
     }
     for (const OperatorMetrics& of_operator : probe->operators) {
       progress.bad_records += of_operator.bad_records.load(std::memory_order_relaxed);
-      progress.late_records_dropped += of_operator.late_records_dropped.load(std::memory_order_relaxed);
+      progress.late_records_dropped +=
+          of_operator.late_records_dropped.load(std::memory_order_relaxed);
     }
     if (vertex.chain.exchanges.empty() && !is_source(vertex)) {
       const EventTime watermark{metrics.watermark_ms.load(std::memory_order_relaxed)};
@@ -214,8 +230,8 @@ void JobManager::perform_one(const OpenCoordinators&) {
 void JobManager::perform_one(const DeployTasks&) {
   for (const TaskId task : graph_->tasks()) {
     self_->send(task_manager_of(task),
-                DeployTask{submission_.job, attempt_, task, submission_.plan, submission_.settings, probes_.at(task),
-                           caf::actor_cast<JobManagerHandle>(self_)});
+                DeployTask{submission_.job, attempt_, task, submission_.plan, submission_.settings,
+                           probes_.at(task), caf::actor_cast<JobManagerHandle>(self_)});
   }
 }
 
@@ -266,12 +282,14 @@ void JobManager::perform_one(const Abort&) {
 
 void JobManager::perform_one(const EndJob&) {
   log_.info(name_of(graph_->state()));
-  JobOutcome outcome{submission_.job, submission_.plan->logical.job_name, graph_->state(), graph_->error(), progress()};
+  JobOutcome outcome{submission_.job, submission_.plan->logical.job_name, graph_->state(),
+                     graph_->error(), progress()};
   self_->send(dispatcher_, JobEnded{std::move(outcome)});
   self_->send(resource_manager_, ReleaseSlots{submission_.job});
   std::set<caf::actor_addr> told;
   for (const auto& task_manager : slots_) {
-    if (told.insert(task_manager->address()).second) self_->send(task_manager, ReleaseJob{submission_.job});
+    if (told.insert(task_manager->address()).second)
+      self_->send(task_manager, ReleaseJob{submission_.job});
   }
   self_->quit();
 }
@@ -282,9 +300,11 @@ void JobManager::set_deadline(JobDeadline::Kind kind, Duration after) {
 
 JobManagerHandle::behavior_type job_manager(JobManagerHandle::stateful_pointer<JobManager> self,
                                             const EngineContext* engine, SubmitJob submission,
-                                            DispatcherHandle dispatcher, ResourceManagerHandle resource_manager) {
+                                            DispatcherHandle dispatcher,
+                                            ResourceManagerHandle resource_manager) {
   auto* state = &self->state;
-  state->begin(self, *engine, std::move(submission), std::move(dispatcher), std::move(resource_manager));
+  state->begin(self, *engine, std::move(submission), std::move(dispatcher),
+               std::move(resource_manager));
   return {
       [state](const StartJob&) { state->start(); },
       [state](const CancelJob&) { state->cancel(); },

@@ -1,13 +1,12 @@
 // The actor that runs one job.
 #pragma once
 
+#include <caf/all.hpp>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <caf/all.hpp>
 
 #include "actors/engine_context.h"
 #include "actors/execution_graph.h"
@@ -72,9 +71,8 @@ class JobManager {
   std::string waiting_for_;
 };
 
-[[nodiscard]] JobManagerHandle::behavior_type job_manager(JobManagerHandle::stateful_pointer<JobManager> self,
-                                                          const EngineContext* engine, SubmitJob submission,
-                                                          DispatcherHandle dispatcher,
-                                                          ResourceManagerHandle resource_manager);
+[[nodiscard]] JobManagerHandle::behavior_type job_manager(
+    JobManagerHandle::stateful_pointer<JobManager> self, const EngineContext* engine,
+    SubmitJob submission, DispatcherHandle dispatcher, ResourceManagerHandle resource_manager);
 
 }  // namespace weir

@@ -6,14 +6,22 @@ namespace weir {
 
 std::string_view name_of(JobState state) {
   switch (state) {
-    case JobState::initializing: return "INITIALIZING";
-    case JobState::created: return "CREATED";
-    case JobState::running: return "RUNNING";
-    case JobState::failing: return "FAILING";
-    case JobState::failed: return "FAILED";
-    case JobState::cancelling: return "CANCELLING";
-    case JobState::canceled: return "CANCELED";
-    case JobState::finished: return "FINISHED";
+    case JobState::initializing:
+      return "INITIALIZING";
+    case JobState::created:
+      return "CREATED";
+    case JobState::running:
+      return "RUNNING";
+    case JobState::failing:
+      return "FAILING";
+    case JobState::failed:
+      return "FAILED";
+    case JobState::cancelling:
+      return "CANCELLING";
+    case JobState::canceled:
+      return "CANCELED";
+    case JobState::finished:
+      return "FINISHED";
   }
   WEIR_CHECK(false);
   return {};
@@ -21,14 +29,22 @@ std::string_view name_of(JobState state) {
 
 std::string_view name_of(TaskState state) {
   switch (state) {
-    case TaskState::created: return "CREATED";
-    case TaskState::deploying: return "DEPLOYING";
-    case TaskState::initializing: return "INITIALIZING";
-    case TaskState::running: return "RUNNING";
-    case TaskState::finished: return "FINISHED";
-    case TaskState::canceling: return "CANCELING";
-    case TaskState::canceled: return "CANCELED";
-    case TaskState::failed: return "FAILED";
+    case TaskState::created:
+      return "CREATED";
+    case TaskState::deploying:
+      return "DEPLOYING";
+    case TaskState::initializing:
+      return "INITIALIZING";
+    case TaskState::running:
+      return "RUNNING";
+    case TaskState::finished:
+      return "FINISHED";
+    case TaskState::canceling:
+      return "CANCELING";
+    case TaskState::canceled:
+      return "CANCELED";
+    case TaskState::failed:
+      return "FAILED";
   }
   WEIR_CHECK(false);
   return {};

@@ -20,7 +20,7 @@ enum class JobState : std::uint8_t {
   running,       // inputs are listed, outputs prepared, tasks deployed; then they run
   failing,       // something failed; its tasks are being cancelled
   failed,
-  cancelling,    // on request
+  cancelling,  // on request
   canceled,
   finished,
 };
@@ -53,25 +53,25 @@ struct TaskId {
 
 // How a job is run, besides its plan.
 struct JobSettings {
-  bool strict = false;               // see OperatorContext::strict
-  Duration slot_timeout{300'000};    // how long to wait for slots
-  Duration deploy_timeout{60'000};   // how long coordinators and tasks may take to come up
-  Duration cancel_timeout{5'000};    // how long tasks may take to end before they are given up
+  bool strict = false;              // see OperatorContext::strict
+  Duration slot_timeout{300'000};   // how long to wait for slots
+  Duration deploy_timeout{60'000};  // how long coordinators and tasks may take to come up
+  Duration cancel_timeout{5'000};   // how long tasks may take to end before they are given up
 };
 
 // Sums over the tasks of a job while it runs.
 struct JobProgress {
   JobId job;
   JobState state = JobState::initializing;
-  std::uint64_t records_read = 0;               // put out by sources
-  std::uint64_t read_units = 0;                 // of the sources' total_units
-  std::optional<std::uint64_t> total_units;     // if all sources know
-  std::optional<EventTime> watermark;           // smallest of the last vertices
+  std::uint64_t records_read = 0;            // put out by sources
+  std::uint64_t read_units = 0;              // of the sources' total_units
+  std::optional<std::uint64_t> total_units;  // if all sources know
+  std::optional<EventTime> watermark;        // smallest of the last vertices
   std::uint64_t bad_records = 0;
   std::uint64_t late_records_dropped = 0;
   std::uint32_t tasks_running = 0;
   std::uint32_t tasks_total = 0;
-  std::string waiting_for;                      // "4 slots (2 free of 2)", or nothing
+  std::string waiting_for;  // "4 slots (2 free of 2)", or nothing
 };
 
 // How a job ended, or stands.
@@ -79,8 +79,8 @@ struct JobOutcome {
   JobId job;
   std::string name;
   JobState state = JobState::initializing;
-  std::optional<Error> error;                   // of failed
-  JobProgress progress;                         // at the end
+  std::optional<Error> error;  // of failed
+  JobProgress progress;        // at the end
 };
 
 }  // namespace weir

@@ -1,5 +1,7 @@
 #include "actors/launch.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -8,8 +10,6 @@
 #include <exception>
 #include <string>
 #include <thread>
-
-#include <unistd.h>
 
 #include "actors/command_line.h"
 #include "actors/progress_line.h"
@@ -71,7 +71,8 @@ void summarize(const CommandLine& line, const JobResult& result, bool for_people
   }
   if (!for_people) return;
   const double seconds = std::chrono::duration<double>(result.duration).count();
-  std::fprintf(stderr, "FINISHED  %s in %.2f s\n", counted_records(result.records_read).c_str(), seconds);
+  std::fprintf(stderr, "FINISHED  %s in %.2f s\n", counted_records(result.records_read).c_str(),
+               seconds);
 }
 
 int run_described(const CommandLine& line, Job& job) {
@@ -79,8 +80,9 @@ int run_described(const CommandLine& line, Job& job) {
                      .max_parallelism = line.max_parallelism,
                      .chaining = line.chaining,
                      .settings = {.strict = line.strict},
-                     .logger = line.log_file.empty() ? Logger::to_stderr(line.log_level)
-                                                     : Logger::to_file(line.log_file, line.log_level),
+                     .logger = line.log_file.empty()
+                                   ? Logger::to_stderr(line.log_level)
+                                   : Logger::to_file(line.log_file, line.log_level),
                      .on_progress = {}};
   const auto plan = make_plan(job, options);
   if (!plan) {
@@ -116,7 +118,9 @@ bool describe_safely(const CommandLine& line, Job& job, const std::function<void
   } catch (const std::exception& e) {
     if (!line.help) complain(line.program, std::string("describing the job failed: ") + e.what());
   } catch (...) {
-    if (!line.help) complain(line.program, "describing the job failed with something that is not a std::exception");
+    if (!line.help)
+      complain(line.program,
+               "describing the job failed with something that is not a std::exception");
   }
   return false;
 }
@@ -124,7 +128,8 @@ bool describe_safely(const CommandLine& line, Job& job, const std::function<void
 }  // namespace
 
 int launch(int argc, char** argv, const std::function<void(Job&)>& describe) {
-  const auto line = read_command_line(argc, argv, std::max(1U, std::thread::hardware_concurrency()));
+  const auto line =
+      read_command_line(argc, argv, std::max(1U, std::thread::hardware_concurrency()));
   if (!line) {
     complain(argc > 0 ? argv[0] : "job", line.error().message + " (--help lists the options)");
     return exit_usage;

@@ -11,9 +11,10 @@ namespace weir {
 //
 //   int main(int argc, char** argv) { return weir::launch(argc, argv, word_count); }
 //
-// `describe` may be called several times and must do nothing but describe. Results of print() go to standard output,
-// everything else (progress, warnings, errors) to standard error. Ctrl-C cancels the job, twice ends the process.
-// Returns the exit code: 0 finished, 1 failed or cancelled, 2 wrong usage.
+// `describe` may be called several times and must do nothing but describe. Results of print() go to
+// standard output, everything else (progress, warnings, errors) to standard error. Ctrl-C cancels
+// the job, twice ends the process. Returns the exit code: 0 finished, 1 failed or cancelled, 2
+// wrong usage.
 [[nodiscard]] int launch(int argc, char** argv, const std::function<void(Job&)>& describe);
 
 }  // namespace weir

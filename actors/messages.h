@@ -1,16 +1,16 @@
-// Every message between the engine's actors, and the actors' interfaces. actors/README.md tells who sends what when.
+// Every message between the engine's actors, and the actors' interfaces. actors/README.md tells who
+// sends what when.
 //
-// Within a process messages are passed by pointer and may carry batches, plans and handles. Every message about a
-// running job carries the attempt it belongs to; receivers refuse those of another.
+// Within a process messages are passed by pointer and may carry batches, plans and handles. Every
+// message about a running job carries the attempt it belongs to; receivers refuse those of another.
 #pragma once
 
+#include <caf/all.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <caf/all.hpp>
 
 #include "actors/job_status.h"
 #include "actors/task_probe.h"
@@ -26,7 +26,8 @@
 
 namespace weir {
 
-// ---- Interfaces ------------------------------------------------------------------------------------------------
+// ---- Interfaces
+// ------------------------------------------------------------------------------------------------
 
 struct WireTask;
 struct StartTask;
@@ -36,23 +37,26 @@ struct ReturnCredit;
 struct AssignSplit;
 struct TaskStep;
 struct WakeTask;
-using TaskHandle = caf::typed_actor<caf::reacts_to<WireTask>, caf::reacts_to<StartTask>, caf::reacts_to<CancelTask>,
-                                    caf::reacts_to<DeliverElement>, caf::reacts_to<ReturnCredit>,
-                                    caf::reacts_to<AssignSplit>, caf::reacts_to<TaskStep>, caf::reacts_to<WakeTask>>;
+using TaskHandle = caf::typed_actor<caf::reacts_to<WireTask>, caf::reacts_to<StartTask>,
+                                    caf::reacts_to<CancelTask>, caf::reacts_to<DeliverElement>,
+                                    caf::reacts_to<ReturnCredit>, caf::reacts_to<AssignSplit>,
+                                    caf::reacts_to<TaskStep>, caf::reacts_to<WakeTask>>;
 
 struct OpenCoordinator;
 struct RequestSplit;
 struct CommitOutput;
 struct AbortOutput;
-using CoordinatorHandle = caf::typed_actor<caf::reacts_to<OpenCoordinator>, caf::reacts_to<RequestSplit>,
-                                           caf::reacts_to<CommitOutput>, caf::reacts_to<AbortOutput>>;
+using CoordinatorHandle =
+    caf::typed_actor<caf::reacts_to<OpenCoordinator>, caf::reacts_to<RequestSplit>,
+                     caf::reacts_to<CommitOutput>, caf::reacts_to<AbortOutput>>;
 
 struct DeployCoordinator;
 struct DeployTask;
 struct CheckTasks;
 struct ReleaseJob;
-using TaskManagerHandle = caf::typed_actor<caf::reacts_to<DeployCoordinator>, caf::reacts_to<DeployTask>,
-                                           caf::reacts_to<ReleaseJob>, caf::reacts_to<CheckTasks>>;
+using TaskManagerHandle =
+    caf::typed_actor<caf::reacts_to<DeployCoordinator>, caf::reacts_to<DeployTask>,
+                     caf::reacts_to<ReleaseJob>, caf::reacts_to<CheckTasks>>;
 
 struct StartJob;
 struct CancelJob;
@@ -66,30 +70,32 @@ struct OutputCommitted;
 struct OutputAborted;
 struct JobDeadline;
 struct QueryProgress;
-using JobManagerHandle =
-    caf::typed_actor<caf::reacts_to<StartJob>, caf::reacts_to<CancelJob>, caf::reacts_to<SlotsGranted>,
-                     caf::reacts_to<SlotsRefused>, caf::reacts_to<CoordinatorDeployed>,
-                     caf::reacts_to<CoordinatorOpened>, caf::reacts_to<TaskDeployed>, caf::reacts_to<TaskChanged>,
-                     caf::reacts_to<OutputCommitted>, caf::reacts_to<OutputAborted>, caf::reacts_to<JobDeadline>,
-                     caf::replies_to<QueryProgress>::with<JobProgress>>;
+using JobManagerHandle = caf::typed_actor<
+    caf::reacts_to<StartJob>, caf::reacts_to<CancelJob>, caf::reacts_to<SlotsGranted>,
+    caf::reacts_to<SlotsRefused>, caf::reacts_to<CoordinatorDeployed>,
+    caf::reacts_to<CoordinatorOpened>, caf::reacts_to<TaskDeployed>, caf::reacts_to<TaskChanged>,
+    caf::reacts_to<OutputCommitted>, caf::reacts_to<OutputAborted>, caf::reacts_to<JobDeadline>,
+    caf::replies_to<QueryProgress>::with<JobProgress>>;
 
 struct RegisterTaskManager;
 struct RequestSlots;
 struct ReleaseSlots;
-using ResourceManagerHandle = caf::typed_actor<caf::reacts_to<RegisterTaskManager>, caf::reacts_to<RequestSlots>,
-                                               caf::reacts_to<ReleaseSlots>>;
+using ResourceManagerHandle =
+    caf::typed_actor<caf::reacts_to<RegisterTaskManager>, caf::reacts_to<RequestSlots>,
+                     caf::reacts_to<ReleaseSlots>>;
 
 struct SubmitJob;
 struct AwaitJob;
 struct JobEnded;
 struct ListJobs;
 using DispatcherHandle =
-    caf::typed_actor<caf::replies_to<SubmitJob>::with<JobId>, caf::replies_to<AwaitJob>::with<JobOutcome>,
-                     caf::reacts_to<CancelJob>, caf::reacts_to<JobEnded>,
-                     caf::replies_to<QueryProgress>::with<JobProgress>,
+    caf::typed_actor<caf::replies_to<SubmitJob>::with<JobId>,
+                     caf::replies_to<AwaitJob>::with<JobOutcome>, caf::reacts_to<CancelJob>,
+                     caf::reacts_to<JobEnded>, caf::replies_to<QueryProgress>::with<JobProgress>,
                      caf::replies_to<ListJobs>::with<std::vector<JobOutcome>>>;
 
-// ---- Client ↔ Dispatcher ---------------------------------------------------------------------------------------
+// ---- Client ↔ Dispatcher
+// ---------------------------------------------------------------------------------------
 
 struct SubmitJob {
   JobId job;
@@ -107,7 +113,8 @@ struct QueryProgress {
 };
 struct ListJobs {};
 
-// ---- Dispatcher ↔ JobManager -----------------------------------------------------------------------------------
+// ---- Dispatcher ↔ JobManager
+// -----------------------------------------------------------------------------------
 
 struct StartJob {};
 struct JobEnded {
@@ -119,7 +126,8 @@ struct JobDeadline {
   AttemptId attempt;
 };
 
-// ---- JobManager ↔ ResourceManager ↔ TaskManager ----------------------------------------------------------------
+// ---- JobManager ↔ ResourceManager ↔ TaskManager
+// ----------------------------------------------------------------
 
 struct RegisterTaskManager {
   TaskManagerHandle task_manager;
@@ -177,7 +185,8 @@ struct ReleaseJob {
 // The watchdog's round.
 struct CheckTasks {};
 
-// ---- JobManager ↔ coordinators ---------------------------------------------------------------------------------
+// ---- JobManager ↔ coordinators
+// ---------------------------------------------------------------------------------
 
 struct OpenCoordinator {
   AttemptId attempt;
@@ -205,7 +214,8 @@ struct OutputAborted {
   NodeId node;
 };
 
-// ---- JobManager ↔ task -----------------------------------------------------------------------------------------
+// ---- JobManager ↔ task
+// -----------------------------------------------------------------------------------------
 
 // The actors at the other ends of a task's channels.
 struct WireTask {
@@ -224,11 +234,12 @@ struct TaskChanged {
   AttemptId attempt;
   TaskId task;
   TaskState state;
-  std::optional<Error> error;                              // of failed
-  std::vector<OperatorChain::SinkCommit> commits;          // of finished
+  std::optional<Error> error;                      // of failed
+  std::vector<OperatorChain::SinkCommit> commits;  // of finished
 };
 
-// ---- Task ↔ task, task ↔ enumerator, task → itself -------------------------------------------------------------
+// ---- Task ↔ task, task ↔ enumerator, task → itself
+// -------------------------------------------------------------
 
 struct DeliverElement {
   AttemptId attempt;

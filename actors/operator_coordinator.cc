@@ -9,7 +9,8 @@ void OperatorCoordinator::deploy(CoordinatorHandle::base* self, const EngineCont
   self_ = self;
   deployment_ = std::move(deployment);
   const LogicalNode& node = deployment_.plan->logical.nodes[deployment_.node.value];
-  log_ = engine.logger.about("job " + deployment_.plan->logical.job_name).about("coordinator of " + node.name);
+  log_ = engine.logger.about("job " + deployment_.plan->logical.job_name)
+             .about("coordinator of " + node.name);
 }
 
 void OperatorCoordinator::open() {
@@ -60,7 +61,8 @@ void OperatorCoordinator::next_split(const RequestSplit& request) {
 void OperatorCoordinator::commit(const CommitOutput& output) {
   OutputCommitted answer{deployment_.attempt, deployment_.node, {}};
   if (committer_ != nullptr) {
-    if (const auto done = committer_->commit(output.committables); !done) answer.error = done.error();
+    if (const auto done = committer_->commit(output.committables); !done)
+      answer.error = done.error();
     committed_ = !answer.error;
   }
   self_->send(deployment_.job_manager, std::move(answer));
@@ -71,8 +73,9 @@ void OperatorCoordinator::abort() {
   self_->send(deployment_.job_manager, OutputAborted{deployment_.attempt, deployment_.node});
 }
 
-CoordinatorHandle::behavior_type operator_coordinator(CoordinatorHandle::stateful_pointer<OperatorCoordinator> self,
-                                                      const EngineContext* engine, DeployCoordinator deployment) {
+CoordinatorHandle::behavior_type operator_coordinator(
+    CoordinatorHandle::stateful_pointer<OperatorCoordinator> self, const EngineContext* engine,
+    DeployCoordinator deployment) {
   auto* state = &self->state;
   state->deploy(self, *engine, std::move(deployment));
   return {

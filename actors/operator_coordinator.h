@@ -1,22 +1,23 @@
-// The actors that do what a job does once, not once per subtask: hand out splits, make output visible.
+// The actors that do what a job does once, not once per subtask: hand out splits, make output
+// visible.
 #pragma once
 
-#include <memory>
-
 #include <caf/all.hpp>
+#include <memory>
 
 #include "actors/engine_context.h"
 #include "actors/messages.h"
 
 namespace weir {
 
-// Drives the SplitEnumerator of a source or the SinkCommitter of a sink, whichever the node is. Has a thread of its
-// own, since both read and write files.
+// Drives the SplitEnumerator of a source or the SinkCommitter of a sink, whichever the node is. Has
+// a thread of its own, since both read and write files.
 class OperatorCoordinator {
  public:
   static constexpr const char* name = "operator-coordinator";
 
-  void deploy(CoordinatorHandle::base* self, const EngineContext& engine, DeployCoordinator deployment);
+  void deploy(CoordinatorHandle::base* self, const EngineContext& engine,
+              DeployCoordinator deployment);
   void open();
   void next_split(const RequestSplit& request);
   void commit(const CommitOutput& output);
@@ -31,7 +32,7 @@ class OperatorCoordinator {
   Logger log_;
   std::unique_ptr<SplitEnumerator> enumerator_;
   std::unique_ptr<SinkCommitter> committer_;
-  bool prepared_ = false;   // the committer has touched the world
+  bool prepared_ = false;  // the committer has touched the world
   bool committed_ = false;
 };
 

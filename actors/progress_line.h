@@ -9,7 +9,8 @@
 
 namespace weir {
 
-// Makes the line from one report to the next: state, records and their rate, share of the input, watermark.
+// Makes the line from one report to the next: state, records and their rate, share of the input,
+// watermark.
 class ProgressLine {
  public:
   explicit ProgressLine(MonotonicTime begin) : last_time_(begin) {}

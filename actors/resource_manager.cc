@@ -23,7 +23,8 @@ void ResourceManager::request(const RequestSlots& request) {
   job_managers_[request.job] = request.reply_to;
   grant(pool_.request(request.job, request.count));
   if (!job_managers_.contains(request.job)) return;
-  self_->send(request.reply_to, SlotsRefused{request.count, pool_.free_slots(), pool_.total_slots()});
+  self_->send(request.reply_to,
+              SlotsRefused{request.count, pool_.free_slots(), pool_.total_slots()});
 }
 
 void ResourceManager::release(JobId job) {
@@ -34,7 +35,8 @@ void ResourceManager::release(JobId job) {
 void ResourceManager::on_down(const caf::down_msg& down) {
   for (const auto& [id, handle] : task_managers_) {
     if (handle->address() != down.source) continue;
-    const std::string what = "TaskManager " + std::to_string(id.value) + " is gone: " + self_->system().render(down.reason);
+    const std::string what = "TaskManager " + std::to_string(id.value) +
+                             " is gone: " + self_->system().render(down.reason);
     const bool asked_to = down.reason == caf::exit_reason::user_shutdown;
     asked_to ? engine_->logger.info(what) : engine_->logger.warning(what);
     const TaskManagerId gone = id;
@@ -53,8 +55,8 @@ void ResourceManager::grant(const std::vector<SlotPool::Grant>& grants) {
   }
 }
 
-ResourceManagerHandle::behavior_type resource_manager(ResourceManagerHandle::stateful_pointer<ResourceManager> self,
-                                                      const EngineContext* engine) {
+ResourceManagerHandle::behavior_type resource_manager(
+    ResourceManagerHandle::stateful_pointer<ResourceManager> self, const EngineContext* engine) {
   auto* state = &self->state;
   state->begin(self, *engine);
   return {

@@ -1,9 +1,8 @@
 // The actor that knows the cluster's slots.
 #pragma once
 
-#include <map>
-
 #include <caf/all.hpp>
+#include <map>
 
 #include "actors/engine_context.h"
 #include "actors/messages.h"
@@ -11,7 +10,8 @@
 
 namespace weir {
 
-// Grants slots of registered TaskManagers to JobManagers; takes back those of TaskManagers and jobs that ended.
+// Grants slots of registered TaskManagers to JobManagers; takes back those of TaskManagers and jobs
+// that ended.
 class ResourceManager {
  public:
   static constexpr const char* name = "resource-manager";

@@ -42,7 +42,8 @@ Result<JobResult> run(Job& job, const RunOptions& options) {
 Result<JobResult> run(std::shared_ptr<const PhysicalPlan> plan, const RunOptions& options) {
   WEIR_TRY(check_ends(plan->logical));
   const MonotonicTime begin = system_clock().now();
-  EmbeddedCluster cluster({.slots = slots_needed(*plan), .worker_threads = 0, .logger = options.logger});
+  EmbeddedCluster cluster(
+      {.slots = slots_needed(*plan), .worker_threads = 0, .logger = options.logger});
   const auto job = cluster.submit(plan, options.settings);
   if (!job) return job.error();
 
@@ -54,7 +55,8 @@ Result<JobResult> run(std::shared_ptr<const PhysicalPlan> plan, const RunOptions
     if (!options.on_progress || now - told < progress_interval) continue;
     told = now;
     const auto progress = cluster.progress(*job);
-    if (progress && !options.on_progress(*progress) && !std::exchange(cancelled, true)) cluster.cancel(*job);
+    if (progress && !options.on_progress(*progress) && !std::exchange(cancelled, true))
+      cluster.cancel(*job);
   }
   if (options.on_progress) (void)options.on_progress(outcome->progress);
   if (outcome->error) return *outcome->error;

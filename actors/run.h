@@ -21,7 +21,8 @@ struct RunOptions {
   bool chaining = true;
   JobSettings settings = {};
   Logger logger = {};
-  // Called about five times a second while the job runs; returns whether to go on, else the job is cancelled.
+  // Called about five times a second while the job runs; returns whether to go on, else the job is
+  // cancelled.
   std::function<bool(const JobProgress&)> on_progress = {};
 };
 
@@ -34,11 +35,13 @@ struct JobResult {
 };
 
 // The plan of a described job, with every mistake of options and plan in one error.
-[[nodiscard]] Result<std::shared_ptr<const PhysicalPlan>> make_plan(Job& job, const RunOptions& options);
+[[nodiscard]] Result<std::shared_ptr<const PhysicalPlan>> make_plan(Job& job,
+                                                                    const RunOptions& options);
 
-// Runs the job to its end on an embedded cluster with as many slots as it needs. Takes the plan out of the job, which
-// can be run once.
+// Runs the job to its end on an embedded cluster with as many slots as it needs. Takes the plan out
+// of the job, which can be run once.
 [[nodiscard]] Result<JobResult> run(Job& job, const RunOptions& options = {});
-[[nodiscard]] Result<JobResult> run(std::shared_ptr<const PhysicalPlan> plan, const RunOptions& options);
+[[nodiscard]] Result<JobResult> run(std::shared_ptr<const PhysicalPlan> plan,
+                                    const RunOptions& options);
 
 }  // namespace weir

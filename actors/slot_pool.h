@@ -15,8 +15,8 @@ namespace weir {
 
 using TaskManagerId = StrongId<struct TaskManagerTag, std::uint64_t>;
 
-// Grants requests whole, in the order they came; a later, smaller one does not overtake, so that a large job is not
-// starved by small ones. A pure state machine, not thread-safe.
+// Grants requests whole, in the order they came; a later, smaller one does not overtake, so that a
+// large job is not starved by small ones. A pure state machine, not thread-safe.
 class SlotPool {
  public:
   struct Grant {
@@ -74,7 +74,8 @@ class SlotPool {
     return grants;
   }
 
-  // From the TaskManager with most free slots each time, so that jobs spread. Requires that there are enough.
+  // From the TaskManager with most free slots each time, so that jobs spread. Requires that there
+  // are enough.
   std::vector<TaskManagerId> take(std::uint32_t count) {
     std::vector<TaskManagerId> slots;
     for (std::uint32_t i = 0; i < count; ++i) {

@@ -15,15 +15,17 @@ void TaskActor::deploy(TaskHandle::base* self, TaskHandle handle, const EngineCo
   handle_ = std::move(handle);
   engine_ = &engine;
   deployment_ = std::move(deployment);
-  log_ = engine.logger.about("job " + deployment_.plan->logical.job_name)
-             .about(deployment_.probe->name + " attempt " + std::to_string(deployment_.attempt.value));
+  log_ =
+      engine.logger.about("job " + deployment_.plan->logical.job_name)
+          .about(deployment_.probe->name + " attempt " + std::to_string(deployment_.attempt.value));
 
   const PhysicalPlan& plan = *deployment_.plan;
   const auto [vertex, subtask] = deployment_.task;
-  TaskCore::Wiring wiring{.contexts = make_contexts(),
-                          .input_channels = input_channel_ports(plan, vertex, subtask),
-                          .exchanges = {},
-                          .random_seed = deployment_.job.value ^ (std::uint64_t{vertex.value} << 32) ^ subtask.value};
+  TaskCore::Wiring wiring{
+      .contexts = make_contexts(),
+      .input_channels = input_channel_ports(plan, vertex, subtask),
+      .exchanges = {},
+      .random_seed = deployment_.job.value ^ (std::uint64_t{vertex.value} << 32) ^ subtask.value};
   for (const auto& lanes : output_channels(plan, vertex, subtask)) {
     auto& exchange = wiring.exchanges.emplace_back();
     for (const ChannelEnd& consumer : lanes) {
@@ -33,8 +35,8 @@ void TaskActor::deploy(TaskHandle::base* self, TaskHandle handle, const EngineCo
       exchange.transports.push_back(channels_.back().get());
     }
   }
-  core_ = std::make_unique<TaskCore>(plan.vertex(vertex).chain, std::move(wiring), *this, *engine.clock,
-                                     deployment_.probe->metrics);
+  core_ = std::make_unique<TaskCore>(plan.vertex(vertex).chain, std::move(wiring), *this,
+                                     *engine.clock, deployment_.probe->metrics);
 }
 
 std::vector<OperatorContext> TaskActor::make_contexts() {
@@ -54,17 +56,19 @@ std::vector<OperatorContext> TaskActor::make_contexts() {
                         .metrics = &deployment_.probe->operators[i],
                         .strict = deployment_.settings.strict,
                         .warn = [log = log_](const std::string& text) { log.warning(text); },
-                        .waker = [task = caf::actor_cast<caf::weak_actor_ptr>(handle_)] {
-                          if (auto strong = caf::actor_cast<caf::strong_actor_ptr>(task)) {
-                            caf::anon_send(caf::actor_cast<caf::actor>(strong), WakeTask{});
-                          }
-                        }});
+                        .waker =
+                            [task = caf::actor_cast<caf::weak_actor_ptr>(handle_)] {
+                              if (auto strong = caf::actor_cast<caf::strong_actor_ptr>(task)) {
+                                caf::anon_send(caf::actor_cast<caf::actor>(strong), WakeTask{});
+                              }
+                            }});
   }
   return contexts;
 }
 
 void TaskActor::wire(const WireTask& wiring) {
-  const auto ends = input_channels(*deployment_.plan, deployment_.task.vertex, deployment_.task.subtask);
+  const auto ends =
+      input_channels(*deployment_.plan, deployment_.task.vertex, deployment_.task.subtask);
   for (std::size_t i = 0; i < ends.size(); ++i) {
     producers_.push_back({ends[i].exchange, ends[i].index, wiring.producers[i]});
   }
@@ -122,11 +126,15 @@ void TaskActor::step() {
   const auto outcome = core_->step();
   if (!outcome) return fail(outcome.error());
   switch (outcome->kind) {
-    case StepOutcome::Kind::again: schedule_step(); break;
+    case StepOutcome::Kind::again:
+      schedule_step();
+      break;
     case StepOutcome::Kind::waiting:
       if (outcome->wake_at) schedule_step_at(*outcome->wake_at);
       break;
-    case StepOutcome::Kind::finished: finish(); break;
+    case StepOutcome::Kind::finished:
+      finish();
+      break;
   }
 }
 
@@ -162,23 +170,27 @@ void TaskActor::fail(const Error& error) {
   end(TaskState::failed, error, {});
 }
 
-void TaskActor::end(TaskState state, std::optional<Error> error, std::vector<OperatorChain::SinkCommit> commits) {
+void TaskActor::end(TaskState state, std::optional<Error> error,
+                    std::vector<OperatorChain::SinkCommit> commits) {
   ended_ = true;
   core_->close();
   report(state, std::move(error), std::move(commits));
   self_->quit();
 }
 
-void TaskActor::report(TaskState state, std::optional<Error> error, std::vector<OperatorChain::SinkCommit> commits) {
+void TaskActor::report(TaskState state, std::optional<Error> error,
+                       std::vector<OperatorChain::SinkCommit> commits) {
   log_.debug(name_of(state));
-  TaskChanged change{deployment_.attempt, deployment_.task, state, std::move(error), std::move(commits)};
+  TaskChanged change{deployment_.attempt, deployment_.task, state, std::move(error),
+                     std::move(commits)};
   if (engine_->faults != nullptr && engine_->faults->loses_acknowledgement(change)) return;
   self_->send(deployment_.job_manager, std::move(change));
 }
 
 void TaskActor::return_credit(ChannelIndex channel, std::uint64_t bytes, BatchPtr reusable) {
   const Producer& producer = producers_[channel.value];
-  ReturnCredit credit{deployment_.attempt, producer.exchange, producer.lane, bytes, std::move(reusable)};
+  ReturnCredit credit{deployment_.attempt, producer.exchange, producer.lane, bytes,
+                      std::move(reusable)};
   if (engine_->faults != nullptr && engine_->faults->loses_credit(credit)) return;
   self_->send(producer.task, std::move(credit));
 }
@@ -187,8 +199,8 @@ void TaskActor::request_split() {
   self_->send(*enumerator_, RequestSplit{deployment_.attempt, deployment_.task.subtask, handle_});
 }
 
-TaskHandle::behavior_type task_actor(TaskHandle::stateful_pointer<TaskActor> self, const EngineContext* engine,
-                                     DeployTask deployment) {
+TaskHandle::behavior_type task_actor(TaskHandle::stateful_pointer<TaskActor> self,
+                                     const EngineContext* engine, DeployTask deployment) {
   auto* state = &self->state;
   state->deploy(self, caf::actor_cast<TaskHandle>(self), *engine, std::move(deployment));
   return {

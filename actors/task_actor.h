@@ -1,11 +1,10 @@
 // The actor of one task: messages in and out, around a TaskCore.
 #pragma once
 
+#include <caf/all.hpp>
 #include <memory>
 #include <optional>
 #include <vector>
-
-#include <caf/all.hpp>
 
 #include "actors/engine_context.h"
 #include "actors/messages.h"
@@ -24,18 +23,19 @@ class LocalChannel final : public ChannelTransport {
  private:
   TaskHandle::base* self_;  // the producer, which owns this
   AttemptId attempt_;
-  ChannelIndex channel_;          // at the consumer
+  ChannelIndex channel_;  // at the consumer
   TaskHandle consumer_;
 };
 
-// State of a task actor: a TaskCore and its connections. It reports every change of state to the JobManager, ends
-// itself when finished, failed or cancelled, and never blocks but in user code.
+// State of a task actor: a TaskCore and its connections. It reports every change of state to the
+// JobManager, ends itself when finished, failed or cancelled, and never blocks but in user code.
 class TaskActor : public TaskEnvironment {
  public:
   static constexpr const char* name = "task";
 
   // Makes core and channels; nothing runs before start().
-  void deploy(TaskHandle::base* self, TaskHandle handle, const EngineContext& engine, DeployTask deployment);
+  void deploy(TaskHandle::base* self, TaskHandle handle, const EngineContext& engine,
+              DeployTask deployment);
   void wire(const WireTask& wiring);
   void start();
   void cancel();
@@ -62,8 +62,10 @@ class TaskActor : public TaskEnvironment {
   void schedule_step_at(ProcessingTime time);
   void finish();
   void fail(const Error& error);
-  void end(TaskState state, std::optional<Error> error, std::vector<OperatorChain::SinkCommit> commits);
-  void report(TaskState state, std::optional<Error> error = {}, std::vector<OperatorChain::SinkCommit> commits = {});
+  void end(TaskState state, std::optional<Error> error,
+           std::vector<OperatorChain::SinkCommit> commits);
+  void report(TaskState state, std::optional<Error> error = {},
+              std::vector<OperatorChain::SinkCommit> commits = {});
 
   TaskHandle::base* self_ = nullptr;
   TaskHandle handle_;  // to itself, for the enumerator's answers; cleared at the end
@@ -81,6 +83,7 @@ class TaskActor : public TaskEnvironment {
 };
 
 [[nodiscard]] TaskHandle::behavior_type task_actor(TaskHandle::stateful_pointer<TaskActor> self,
-                                                   const EngineContext* engine, DeployTask deployment);
+                                                   const EngineContext* engine,
+                                                   DeployTask deployment);
 
 }  // namespace weir

@@ -16,9 +16,11 @@ constexpr std::chrono::milliseconds watchdog_interval{250};
 
 TaskManager::~TaskManager() {
   for (const auto& [job, coordinators] : coordinators_) {
-    for (const auto& coordinator : coordinators) caf::anon_send_exit(coordinator, caf::exit_reason::user_shutdown);
+    for (const auto& coordinator : coordinators)
+      caf::anon_send_exit(coordinator, caf::exit_reason::user_shutdown);
   }
-  for (const auto& [address, task] : tasks_) caf::anon_send_exit(address, caf::exit_reason::user_shutdown);
+  for (const auto& [address, task] : tasks_)
+    caf::anon_send_exit(address, caf::exit_reason::user_shutdown);
 }
 
 void TaskManager::begin(TaskManagerHandle::base* self, const EngineContext& engine) {
@@ -26,21 +28,25 @@ void TaskManager::begin(TaskManagerHandle::base* self, const EngineContext& engi
   engine_ = &engine;
   self_->set_down_handler([this](const caf::down_msg& down) { on_down(down); });
   // In simulation nothing is ever stuck, and a clock that jumps would say so.
-  if (engine_->threads) self_->delayed_send(caf::actor_cast<TaskManagerHandle>(self_), watchdog_interval, CheckTasks{});
+  if (engine_->threads)
+    self_->delayed_send(caf::actor_cast<TaskManagerHandle>(self_), watchdog_interval, CheckTasks{});
 }
 
 void TaskManager::deploy_coordinator(DeployCoordinator deployment) {
   const auto [job, attempt, node, plan, job_manager] = deployment;
-  auto coordinator = spawn_actor<CoordinatorHandle>(self_->system(), *engine_, Placement::own_thread,
-                                                    operator_coordinator, engine_, std::move(deployment));
+  auto coordinator =
+      spawn_actor<CoordinatorHandle>(self_->system(), *engine_, Placement::own_thread,
+                                     operator_coordinator, engine_, std::move(deployment));
   coordinators_[job].push_back(coordinator);
   self_->send(job_manager, CoordinatorDeployed{attempt, node, std::move(coordinator)});
 }
 
 void TaskManager::deploy_task(DeployTask deployment) {
-  Task task{deployment.job, deployment.attempt, deployment.task, deployment.probe, deployment.job_manager, 0};
+  Task task{deployment.job,   deployment.attempt,     deployment.task,
+            deployment.probe, deployment.job_manager, 0};
   const bool blocking = deployment.plan->vertex(deployment.task.vertex).blocking;
-  auto handle = spawn_actor<TaskHandle>(self_->system(), *engine_, blocking ? Placement::own_thread : Placement::shared,
+  auto handle = spawn_actor<TaskHandle>(self_->system(), *engine_,
+                                        blocking ? Placement::own_thread : Placement::shared,
                                         task_actor, engine_, std::move(deployment));
   self_->monitor(handle);
   self_->send(task.job_manager, TaskDeployed{task.attempt, task.id, handle});
@@ -64,8 +70,10 @@ void TaskManager::on_down(const caf::down_msg& down) {
   const Task task = std::move(found->second);
   tasks_.erase(found);
   if (down.reason == caf::exit_reason::normal) return;
-  Error error{Errc::actor_lost, "task " + task.probe->name + " died: " + self_->system().render(down.reason)};
-  self_->send(task.job_manager, TaskChanged{task.attempt, task.id, TaskState::failed, std::move(error), {}});
+  Error error{Errc::actor_lost,
+              "task " + task.probe->name + " died: " + self_->system().render(down.reason)};
+  self_->send(task.job_manager,
+              TaskChanged{task.attempt, task.id, TaskState::failed, std::move(error), {}});
 }
 
 void TaskManager::check_tasks() {
@@ -78,19 +86,22 @@ void TaskManager::check_tasks() {
     if (held < limits::stuck_after) continue;
     task.reported_step_ns = began_ns;
     const auto stage = task.probe->metrics.stage_called.load(std::memory_order_relaxed);
-    engine_->logger.warning("task " + task.probe->name + " has been in the user function of '" +
-                            task.probe->stage_names[stage] + "' for over " +
-                            std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(held).count()) +
-                            " ms and holds its thread; mark the step .blocking() if it waits for something");
+    engine_->logger.warning(
+        "task " + task.probe->name + " has been in the user function of '" +
+        task.probe->stage_names[stage] + "' for over " +
+        std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(held).count()) +
+        " ms and holds its thread; mark the step .blocking() if it waits for something");
   }
 }
 
 TaskManagerHandle::behavior_type task_manager(TaskManagerHandle::stateful_pointer<TaskManager> self,
-                                              const EngineContext* engine, ResourceManagerHandle resource_manager,
+                                              const EngineContext* engine,
+                                              ResourceManagerHandle resource_manager,
                                               std::uint32_t slots) {
   auto* state = &self->state;
   state->begin(self, *engine);
-  self->send(resource_manager, RegisterTaskManager{caf::actor_cast<TaskManagerHandle>(self), slots});
+  self->send(resource_manager,
+             RegisterTaskManager{caf::actor_cast<TaskManagerHandle>(self), slots});
   return {
       [state](const DeployCoordinator& m) { state->deploy_coordinator(m); },
       [state](const DeployTask& m) { state->deploy_task(m); },

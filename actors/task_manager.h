@@ -1,21 +1,20 @@
 // The actor that starts and supervises tasks.
 #pragma once
 
+#include <caf/all.hpp>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
-#include <caf/all.hpp>
-
 #include "actors/engine_context.h"
 #include "actors/messages.h"
 
 namespace weir {
 
-// Spawns task actors and coordinators on request, tells the JobManager when one dies without having said how it ended,
-// and names tasks that hold their thread for too long in user code.
+// Spawns task actors and coordinators on request, tells the JobManager when one dies without having
+// said how it ended, and names tasks that hold their thread for too long in user code.
 class TaskManager {
  public:
   static constexpr const char* name = "task-manager";
@@ -49,8 +48,8 @@ class TaskManager {
   std::map<JobId, std::vector<CoordinatorHandle>> coordinators_;
 };
 
-[[nodiscard]] TaskManagerHandle::behavior_type task_manager(TaskManagerHandle::stateful_pointer<TaskManager> self,
-                                                            const EngineContext* engine,
-                                                            ResourceManagerHandle resource_manager, std::uint32_t slots);
+[[nodiscard]] TaskManagerHandle::behavior_type task_manager(
+    TaskManagerHandle::stateful_pointer<TaskManager> self, const EngineContext* engine,
+    ResourceManagerHandle resource_manager, std::uint32_t slots);
 
 }  // namespace weir

@@ -12,10 +12,14 @@
 
 namespace weir {
 
-// Shared by the task, which writes the metrics, and its JobManager and TaskManager, which read them.
+// Shared by the task, which writes the metrics, and its JobManager and TaskManager, which read
+// them.
 struct TaskProbe {
   TaskProbe(TaskId id, std::string task_name, std::vector<std::string> stages)
-      : task(id), name(std::move(task_name)), stage_names(std::move(stages)), operators(stage_names.size()) {}
+      : task(id),
+        name(std::move(task_name)),
+        stage_names(std::move(stages)),
+        operators(stage_names.size()) {}
 
   const TaskId task;
   const std::string name;  // "lines → flat map (1/4)"

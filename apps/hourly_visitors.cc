@@ -1,5 +1,6 @@
-// Visits and distinct visitors per hour and region, from a web server's combined log and a table of networks. Rows are
-// window_start,region,visits,visitors. An address belongs to the region of its longest matching network, or to none.
+// Visits and distinct visitors per hour and region, from a web server's combined log and a table of
+// networks. Rows are window_start,region,visits,visitors. An address belongs to the region of its
+// longest matching network, or to none.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -33,7 +34,8 @@ struct HourOfRegion {
 static std::optional<int> number(std::string_view text, int max) {
   int value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc{} || end != text.data() + text.size() || value < 0 || value > max) return std::nullopt;
+  if (code != std::errc{} || end != text.data() + text.size() || value < 0 || value > max)
+    return std::nullopt;
   return value;
 }
 
@@ -53,8 +55,8 @@ static std::optional<std::uint32_t> parse_address(std::string_view text) {
 
 // 17/May/2015:10:05:03 +0000
 static std::optional<EventTime> parse_time(std::string_view text) {
-  static constexpr std::array<std::string_view, 12> months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                           "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  static constexpr std::array<std::string_view, 12> months{
+      "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   if (text.size() != 26 || text[2] != '/' || text[6] != '/' || text[11] != ':' || text[14] != ':' ||
       text[17] != ':' || text[20] != ' ' || (text[21] != '+' && text[21] != '-')) {
     return std::nullopt;
@@ -67,16 +69,18 @@ static std::optional<EventTime> parse_time(std::string_view text) {
   const auto second = number(text.substr(18, 2), 60);
   const auto zone_hour = number(text.substr(22, 2), 23);
   const auto zone_minute = number(text.substr(24, 2), 59);
-  if (!day || month == months.end() || !year || !hour || !minute || !second || !zone_hour || !zone_minute) {
+  if (!day || month == months.end() || !year || !hour || !minute || !second || !zone_hour ||
+      !zone_minute) {
     return std::nullopt;
   }
-  const std::chrono::year_month_day date{std::chrono::year{*year},
-                                         std::chrono::month{static_cast<unsigned>(month - months.begin() + 1)},
-                                         std::chrono::day{static_cast<unsigned>(*day)}};
+  const std::chrono::year_month_day date{
+      std::chrono::year{*year},
+      std::chrono::month{static_cast<unsigned>(month - months.begin() + 1)},
+      std::chrono::day{static_cast<unsigned>(*day)}};
   if (!date.ok()) return std::nullopt;
   const auto zone = std::chrono::hours{*zone_hour} + std::chrono::minutes{*zone_minute};
-  const auto local = std::chrono::sys_days{date} + std::chrono::hours{*hour} + std::chrono::minutes{*minute} +
-                     std::chrono::seconds{*second};
+  const auto local = std::chrono::sys_days{date} + std::chrono::hours{*hour} +
+                     std::chrono::minutes{*minute} + std::chrono::seconds{*second};
   return EventTime::of(text[21] == '+' ? local - zone : local + zone);
 }
 
@@ -86,7 +90,9 @@ class Regions {
   // Reads network,region rows under a header.
   static Result<Regions> read(const std::string& path) {
     std::ifstream file(path);
-    if (!file) return Error{Errc::input_unreadable, "regions '" + path + "' cannot be read: check --regions"};
+    if (!file)
+      return Error{Errc::input_unreadable,
+                   "regions '" + path + "' cannot be read: check --regions"};
     Regions regions;
     std::string line;
     for (int row = 1; std::getline(file, line); ++row) {
@@ -137,13 +143,18 @@ static Result<Hit> parse_hit(const TextLine& line) {
   const std::size_t space = text.find(' ');
   const std::size_t open = text.find('[');
   const std::size_t close = text.find(']', open == std::string_view::npos ? 0 : open);
-  if (space == std::string_view::npos || open == std::string_view::npos || close == std::string_view::npos) {
+  if (space == std::string_view::npos || open == std::string_view::npos ||
+      close == std::string_view::npos) {
     return Error{Errc::bad_record, "not a line of a combined log"};
   }
   const auto address = parse_address(text.substr(0, space));
-  if (!address) return Error{Errc::bad_record, "'" + std::string(text.substr(0, space)) + "' is no IPv4 address"};
+  if (!address)
+    return Error{Errc::bad_record,
+                 "'" + std::string(text.substr(0, space)) + "' is no IPv4 address"};
   const auto at = parse_time(text.substr(open + 1, close - open - 1));
-  if (!at) return Error{Errc::bad_record, "'" + std::string(text.substr(open + 1, close - open - 1)) + "' is no time"};
+  if (!at)
+    return Error{Errc::bad_record,
+                 "'" + std::string(text.substr(open + 1, close - open - 1)) + "' is no time"};
   return Hit{*at, *address, {}};
 }
 
@@ -186,7 +197,8 @@ struct JoinRegion {
 };
 
 static void hourly_visitors(Job& job) {
-  const auto input = job.option<std::string>("input", "web server logs in combined format; a glob or several");
+  const auto input =
+      job.option<std::string>("input", "web server logs in combined format; a glob or several");
   const auto regions = job.option<std::string>("regions", "CSV file of network,region");
   job.source("log", numbered_text_files(input).with_split_size(job.split_size()))
       .parse("hits", parse_hit)
@@ -202,4 +214,6 @@ static void hourly_visitors(Job& job) {
       .parallelism(1);  // one file, so one header
 }
 
-int main(int argc, char** argv) { return launch(argc, argv, hourly_visitors); }
+int main(int argc, char** argv) {
+  return launch(argc, argv, hourly_visitors);
+}

@@ -17,4 +17,6 @@ static void word_count(Job& job) {
       .to("out", csv_files(job.output()));
 }
 
-int main(int argc, char** argv) { return launch(argc, argv, word_count); }
+int main(int argc, char** argv) {
+  return launch(argc, argv, word_count);
+}

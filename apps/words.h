@@ -1,4 +1,5 @@
-// The words of a line, read as they are asked for, so that a line of any length needs no memory for its words.
+// The words of a line, read as they are asked for, so that a line of any length needs no memory for
+// its words.
 #pragma once
 
 #include <cstddef>
@@ -46,4 +47,6 @@ class Words {
   std::string_view line_;
 };
 
-inline Words words(const std::string& line) { return Words(line); }
+inline Words words(const std::string& line) {
+  return Words(line);
+}

@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define WEIR_CHECK(condition)                                                              \
-  do {                                                                                     \
-    if (!(condition)) [[unlikely]] {                                                       \
+#define WEIR_CHECK(condition)                                                            \
+  do {                                                                                   \
+    if (!(condition)) [[unlikely]] {                                                     \
       std::fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                        \
-    }                                                                                      \
+      std::abort();                                                                      \
+    }                                                                                    \
   } while (false)

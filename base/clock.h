@@ -7,7 +7,8 @@
 
 namespace weir {
 
-// A point on a clock that never goes back, for measuring durations and deadlines within one process.
+// A point on a clock that never goes back, for measuring durations and deadlines within one
+// process.
 using MonotonicTime = std::chrono::steady_clock::time_point;
 
 // Thread-safe. Outlives everything that reads it.

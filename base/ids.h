@@ -19,14 +19,16 @@ using CheckpointId = StrongId<struct CheckpointTag, std::uint64_t>;
 // Position of an input channel among the inputs of its task, from 0.
 using ChannelIndex = StrongId<struct ChannelTag, std::uint32_t>;
 
-// Which of an operator's inputs or outputs, from 0. Output 0 is the main one, the others are side outputs.
+// Which of an operator's inputs or outputs, from 0. Output 0 is the main one, the others are side
+// outputs.
 using InputPort = StrongId<struct InputPortTag, std::uint16_t>;
 using OutputPort = StrongId<struct OutputPortTag, std::uint16_t>;
 
 // Position of a parallel instance among the instances of its operator or vertex, from 0.
 using SubtaskIndex = StrongId<struct SubtaskTag, std::uint32_t>;
 
-// A node of the logical plan, a vertex (chain of operators) of the physical one; positions in their plan.
+// A node of the logical plan, a vertex (chain of operators) of the physical one; positions in their
+// plan.
 using NodeId = StrongId<struct NodeTag, std::uint32_t>;
 using VertexId = StrongId<struct VertexTag, std::uint32_t>;
 

@@ -1,4 +1,5 @@
-// The engine's fixed bounds, in one place. Each has its reason; relations between them are asserted below.
+// The engine's fixed bounds, in one place. Each has its reason; relations between them are asserted
+// below.
 #pragma once
 
 #include <chrono>
@@ -6,26 +7,33 @@
 
 namespace weir::limits {
 
-// A full batch. From 256 records on the cost of passing a batch on vanishes; 4,096 small records stay in the L2 cache.
+// A full batch. From 256 records on the cost of passing a batch on vanishes; 4,096 small records
+// stay in the L2 cache.
 inline constexpr std::size_t batch_rows_max = 4096;
 inline constexpr std::size_t batch_bytes_max = 256 * 1024;
 
-// Memory in flight into one task, divided among its input channels: what a fast producer can be ahead.
+// Memory in flight into one task, divided among its input channels: what a fast producer can be
+// ahead.
 inline constexpr std::size_t gate_bytes_max = 2 * 1024 * 1024;
 // No channel gets less than this, nor more than that, however many share the gate.
 inline constexpr std::size_t channel_bytes_min = 32 * 1024;
 inline constexpr std::size_t channel_bytes_max = 2 * batch_bytes_max;
 
-// Longest uninterrupted work of a task, so that cancels and other tasks of its thread get their turn.
+// Longest uninterrupted work of a task, so that cancels and other tasks of its thread get their
+// turn.
 inline constexpr std::chrono::milliseconds step_time_max{5};
-// An operator's call takes as many rows as it did in about this long, so that slow user functions yield in time.
+// An operator's call takes as many rows as it did in about this long, so that slow user functions
+// yield in time.
 inline constexpr std::chrono::microseconds call_time_target{1000};
 inline constexpr std::size_t call_rows_min = 16;
 
-// Empty batches a task keeps for reuse, per type.
-inline constexpr std::size_t pooled_batches_max = 16;
+// Empty batches a task keeps for reuse, per type: as many as are in flight when a wide exchange
+// makes small ones. There are never more than were in flight at once, so this bounds a count, not
+// the memory.
+inline constexpr std::size_t pooled_batches_max = 128;
 
-// A job's last messages and rows that are kept for people (`print` into a terminal that does not keep up …).
+// A job's last messages and rows that are kept for people (`print` into a terminal that does not
+// keep up …).
 inline constexpr std::size_t error_text_max = 4096;
 
 // A task that holds its thread for longer is named in the log.

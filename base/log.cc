@@ -1,11 +1,11 @@
 #include "base/log.h"
 
-#include <utility>
-
 #include <spdlog/logger.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/null_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
+
+#include <utility>
 
 #include "base/check.h"
 
@@ -14,11 +14,16 @@ namespace {
 
 spdlog::level::level_enum spdlog_level(LogLevel level) {
   switch (level) {
-    case LogLevel::debug: return spdlog::level::debug;
-    case LogLevel::info: return spdlog::level::info;
-    case LogLevel::warning: return spdlog::level::warn;
-    case LogLevel::error: return spdlog::level::err;
-    case LogLevel::off: return spdlog::level::off;
+    case LogLevel::debug:
+      return spdlog::level::debug;
+    case LogLevel::info:
+      return spdlog::level::info;
+    case LogLevel::warning:
+      return spdlog::level::warn;
+    case LogLevel::error:
+      return spdlog::level::err;
+    case LogLevel::off:
+      return spdlog::level::off;
   }
   WEIR_CHECK(false);
   return spdlog::level::off;
@@ -43,7 +48,8 @@ std::optional<LogLevel> parse_log_level(std::string_view text) {
   return std::nullopt;
 }
 
-Logger::Logger() : Logger(make_logger(std::make_shared<spdlog::sinks::null_sink_mt>(), LogLevel::off)) {}
+Logger::Logger()
+    : Logger(make_logger(std::make_shared<spdlog::sinks::null_sink_mt>(), LogLevel::off)) {}
 
 Logger Logger::to_stderr(LogLevel level) {
   return Logger(make_logger(std::make_shared<spdlog::sinks::stderr_sink_mt>(), level));
@@ -51,10 +57,12 @@ Logger Logger::to_stderr(LogLevel level) {
 
 Logger Logger::to_file(const std::filesystem::path& path, LogLevel level) {
   try {
-    return Logger(make_logger(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string()), level));
+    return Logger(
+        make_logger(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string()), level));
   } catch (const spdlog::spdlog_ex& e) {
     Logger fallback = to_stderr(level);
-    fallback.warning("cannot log to " + path.string() + " (" + e.what() + "); logging to standard error");
+    fallback.warning("cannot log to " + path.string() + " (" + e.what() +
+                     "); logging to standard error");
     return fallback;
   }
 }
@@ -65,10 +73,20 @@ Logger Logger::about(std::string_view subject) const {
   return logger;
 }
 
-void Logger::debug(std::string_view text) const { logger_->debug("{}{}", prefix_, text); }
-void Logger::info(std::string_view text) const { logger_->info("{}{}", prefix_, text); }
-void Logger::warning(std::string_view text) const { logger_->warn("{}{}", prefix_, text); }
-void Logger::error(std::string_view text) const { logger_->error("{}{}", prefix_, text); }
-void Logger::flush() const { logger_->flush(); }
+void Logger::debug(std::string_view text) const {
+  logger_->debug("{}{}", prefix_, text);
+}
+void Logger::info(std::string_view text) const {
+  logger_->info("{}{}", prefix_, text);
+}
+void Logger::warning(std::string_view text) const {
+  logger_->warn("{}{}", prefix_, text);
+}
+void Logger::error(std::string_view text) const {
+  logger_->error("{}{}", prefix_, text);
+}
+void Logger::flush() const {
+  logger_->flush();
+}
 
 }  // namespace weir

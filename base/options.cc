@@ -15,14 +15,17 @@ struct Unit {
 
 // A whole number followed by one of the units; an empty unit name allows a number alone.
 template <std::size_t N>
-Result<std::uint64_t> parse_with_unit(std::string_view text, const std::array<Unit, N>& units, const std::string& form) {
+Result<std::uint64_t> parse_with_unit(std::string_view text, const std::array<Unit, N>& units,
+                                      const std::string& form) {
   std::uint64_t number = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (code == std::errc{}) {
     const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
     for (const Unit& unit : units) {
       if (rest != unit.name) continue;
-      if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / unit.factor) break;
+      if (number >
+          static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / unit.factor)
+        break;
       return number * unit.factor;
     }
   }
@@ -34,7 +37,8 @@ Result<std::uint64_t> parse_with_unit(std::string_view text, const std::array<Un
 std::optional<std::string> Options::declare(DeclaredOption option) {
   const std::string name = option.name;
   const bool required = option.required;
-  const bool known = std::ranges::any_of(declared_, [&](const auto& other) { return other.name == name; });
+  const bool known =
+      std::ranges::any_of(declared_, [&](const auto& other) { return other.name == name; });
   if (!known) declared_.push_back(std::move(option));
   const auto given = given_.find(name);
   if (given != given_.end()) return given->second.text;
@@ -47,9 +51,11 @@ std::optional<std::string> Options::declare(DeclaredOption option) {
 std::vector<std::string> Options::mistakes() const {
   std::vector<std::string> all = mistakes_;
   for (const auto& [name, given] : given_) {
-    const bool known = std::ranges::any_of(declared_, [&](const auto& option) { return option.name == name; });
+    const bool known =
+        std::ranges::any_of(declared_, [&](const auto& option) { return option.name == name; });
     if (known) continue;
-    const std::string what = given.file.empty() ? "option --" + name : given.file + ": key '" + name + "'";
+    const std::string what =
+        given.file.empty() ? "option --" + name : given.file + ": key '" + name + "'";
     all.push_back(what + " is unknown: --help lists those there are");
   }
   return all;

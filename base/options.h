@@ -1,4 +1,5 @@
-// Options of a job: declared by asking for them, given on the command line or in a configuration file.
+// Options of a job: declared by asking for them, given on the command line or in a configuration
+// file.
 #pragma once
 
 #include <charconv>
@@ -17,7 +18,7 @@ namespace weir {
 
 // What is known of one declared option.
 struct DeclaredOption {
-  std::string name;               // without dashes
+  std::string name;  // without dashes
   std::string help;
   std::string type;               // "text", "number" …, for people
   std::string default_text = {};  // shown in the help
@@ -31,7 +32,8 @@ struct GivenOption {
   std::string file = {};
 };
 
-// The values as given, and what was declared; mistakes are collected, so that all are told at once. Not thread-safe.
+// The values as given, and what was declared; mistakes are collected, so that all are told at once.
+// Not thread-safe.
 class Options {
  public:
   Options() = default;
@@ -55,7 +57,8 @@ class Options {
 
 // Reads a duration: a whole number with unit ms, s, m, h or d ("500ms", "10s").
 [[nodiscard]] Result<Duration> parse_duration(std::string_view text);
-// Reads a size in bytes: a whole number, alone or with unit KB, MB, GB or TB (powers of 1,024) ("64KB").
+// Reads a size in bytes: a whole number, alone or with unit KB, MB, GB or TB (powers of 1,024)
+// ("64KB").
 [[nodiscard]] Result<std::uint64_t> parse_size(std::string_view text);
 // The same, for people: "1.5 MB".
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
@@ -106,8 +109,7 @@ struct OptionType<ByteSize> {
 };
 
 template <class N>
-  requires(std::integral<N> || std::floating_point<N>)
-struct OptionType<N> {
+requires(std::integral<N> || std::floating_point<N>) struct OptionType<N> {
   static constexpr std::string_view name = std::integral<N> ? "whole number" : "number";
   static Result<N> parse(std::string_view text) {
     N value{};

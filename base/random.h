@@ -5,9 +5,9 @@
 
 namespace weir {
 
-// xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled", 2016),
-// seeded through splitmix64 so that neighbouring seeds give unrelated runs. Not thread-safe, not for secrets.
-// Satisfies std::uniform_random_bit_generator.
+// xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled",
+// 2016), seeded through splitmix64 so that neighbouring seeds give unrelated runs. Not thread-safe,
+// not for secrets. Satisfies std::uniform_random_bit_generator.
 class Random {
  public:
   using result_type = std::uint64_t;

@@ -83,9 +83,9 @@ class [[nodiscard]] Result<void> {
 }  // namespace weir
 
 // Returns from the calling function with the error of `expression`, a Result, if it has one.
-#define WEIR_TRY(expression)                              \
-  do {                                                    \
+#define WEIR_TRY(expression)                               \
+  do {                                                     \
     if (auto weir_result_ = (expression); !weir_result_) { \
-      return weir_result_.error();                        \
-    }                                                     \
+      return weir_result_.error();                         \
+    }                                                      \
   } while (false)

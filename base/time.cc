@@ -15,8 +15,8 @@ std::string to_string(EventTime time) {
     of_day += day_ms;
     --days_since_epoch;
   }
-  // Civil date from days, after H. Hinnant, "chrono-Compatible Low-Level Date Algorithms": the library's
-  // year_month_day wraps outside the years ±32767.
+  // Civil date from days, after H. Hinnant, "chrono-Compatible Low-Level Date Algorithms": the
+  // library's year_month_day wraps outside the years ±32767.
   const std::int64_t shifted = days_since_epoch + 719'468;
   const std::int64_t era = (shifted >= 0 ? shifted : shifted - 146'096) / 146'097;
   const std::int64_t day_of_era = shifted - era * 146'097;

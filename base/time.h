@@ -45,13 +45,18 @@ struct ProcessingTime {
 
   static constexpr ProcessingTime max() { return {std::numeric_limits<std::int64_t>::max()}; }
 
-  friend constexpr ProcessingTime operator+(ProcessingTime t, Duration d) { return {t.ms + d.count()}; }
-  friend constexpr Duration operator-(ProcessingTime a, ProcessingTime b) { return Duration{a.ms - b.ms}; }
+  friend constexpr ProcessingTime operator+(ProcessingTime t, Duration d) {
+    return {t.ms + d.count()};
+  }
+  friend constexpr Duration operator-(ProcessingTime a, ProcessingTime b) {
+    return Duration{a.ms - b.ms};
+  }
   friend constexpr auto operator<=>(const ProcessingTime&, const ProcessingTime&) = default;
 };
 
 // ISO 8601 in UTC: 2015-05-17T10:05:03Z, with .mmm only when the milliseconds are not zero.
-// min() and max() read "-inf" and "+inf"; years outside 0000–9999 are written with all their digits.
+// min() and max() read "-inf" and "+inf"; years outside 0000–9999 are written with all their
+// digits.
 [[nodiscard]] std::string to_string(EventTime time);
 
 }  // namespace weir

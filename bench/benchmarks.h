@@ -11,7 +11,8 @@ namespace weir::bench {
 // keyed_count.cc
 [[nodiscard]] PairedBenchmark keyed_count_chained();
 [[nodiscard]] PairedBenchmark keyed_count_exchange();
-// How near the hand-written loop is to the figure of the reference machine, scaled by memory bandwidth.
+// How near the hand-written loop is to the figure of the reference machine, scaled by memory
+// bandwidth.
 [[nodiscard]] PairedBenchmark limit_keyed_count();
 
 // idle_latency.cc

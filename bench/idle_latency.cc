@@ -1,5 +1,5 @@
-// How long a record takes from source to sink when there is next to nothing to do: 1,000 records a second through
-// source → keyed task → sink, three tasks.
+// How long a record takes from source to sink when there is next to nothing to do: 1,000 records a
+// second through source → keyed task → sink, three tasks.
 #include <memory>
 
 #include "actors/run.h"
@@ -23,10 +23,12 @@ class LatencyWriter final : public SinkOperator {
  public:
   explicit LatencyWriter(std::shared_ptr<std::vector<double>> us) : us_(std::move(us)) {}
 
-  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs&) override {
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
+                                         Outputs&) override {
     const double now = seconds_now();
     const auto& values = batch_cast<Stamped>(*in).values;
-    for (std::size_t i = rows.begin; i < rows.end; ++i) us_->push_back((now - values[i].sent_at) * 1e6);
+    for (std::size_t i = rows.begin; i < rows.end; ++i)
+      us_->push_back((now - values[i].sent_at) * 1e6);
     return Progress{StepResult::done, rows.end};
   }
 
@@ -49,8 +51,11 @@ struct LatencySink {
 std::vector<double> engine_latencies() {
   Job job("idle_latency");
   LatencySink sink;
-  job.source("stamps", generator([](std::uint64_t i) { return Stamped{i % 16, seconds_now()}; },
-                                 {.count = record_count, .records_per_second = records_per_second}))
+  job.source("stamps", generator(
+                           [](std::uint64_t i) {
+                             return Stamped{i % 16, seconds_now()};
+                           },
+                           {.count = record_count, .records_per_second = records_per_second}))
       .key_by(&Stamped::key)
       .reduce("last", [](const Stamped&, const Stamped& b) { return b; })
       .rebalance()
@@ -65,15 +70,16 @@ std::vector<double> engine_latencies() {
 }  // namespace
 
 PairedBenchmark idle_latency(double q, const std::string& name) {
-  return {.name = name,
-          .unit = "us",
-          .what = "source to sink at 1,000 records/s, against three bare actors",
-          .engine = [q] { return Sample{quantile(engine_latencies(), q)}; },
-          .limit =
-              [q] {
-                const std::chrono::microseconds interval{static_cast<int>(1e6 / records_per_second)};
-                return Sample{quantile(actor_chain_latencies(record_count, interval), q)};
-              }};
+  return {
+      .name = name,
+      .unit = "us",
+      .what = "source to sink at 1,000 records/s, against three bare actors",
+      .engine = [q] { return Sample{quantile(engine_latencies(), q)}; },
+      .limit =
+          [q] {
+            const std::chrono::microseconds interval{static_cast<int>(1e6 / records_per_second)};
+            return Sample{quantile(actor_chain_latencies(record_count, interval), q)};
+          }};
 }
 
 }  // namespace weir::bench

@@ -1,11 +1,13 @@
-// 24-byte records, 100 K integer keys, 10 s tumbling count: through a chain, and through a hash exchange.
+// 24-byte records, 100 K integer keys, 10 s tumbling count: through a chain, and through a hash
+// exchange.
+#include "bench/limits/keyed_count.h"
+
 #include <atomic>
 #include <memory>
 
 #include "actors/run.h"
 #include "base/check.h"
 #include "bench/benchmarks.h"
-#include "bench/limits/keyed_count.h"
 #include "dataflow/api/weir.h"
 
 namespace weir::bench {
@@ -22,7 +24,8 @@ class HashWriter final : public SinkOperator {
  public:
   explicit HashWriter(std::shared_ptr<std::atomic<std::uint64_t>> sum) : sum_(std::move(sum)) {}
 
-  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs&) override {
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
+                                         Outputs&) override {
     const auto& values = batch_cast<CountRow>(*in).values;
     std::uint64_t hash = 0;
     for (std::size_t i = rows.begin; i < rows.end; ++i) {
@@ -52,9 +55,11 @@ struct HashSink {
 Sample run_engine(const Collection<Record>& records, bool exchange) {
   Job job("keyed_count");
   HashSink sink;
-  const auto timed = job.source("records", records)
-                         .event_time([](const Record& r) { return EventTime{r.time_ms}; }, monotonous());
-  const auto keyed = exchange ? timed.key_by(&Record::key) : timed.reinterpret_as_keyed(&Record::key);
+  const auto timed =
+      job.source("records", records)
+          .event_time([](const Record& r) { return EventTime{r.time_ms}; }, monotonous());
+  const auto keyed =
+      exchange ? timed.key_by(&Record::key) : timed.reinterpret_as_keyed(&Record::key);
   keyed.window(Tumbling::of(Duration{window_ms})).count("count").to("hash", sink);
   const double begin = seconds_now();
   const auto result = run(job, {.parallelism = exchange ? 2U : 1U, .max_parallelism = 128});
@@ -72,7 +77,8 @@ Sample run_limit(const std::vector<Record>& records) {
 }  // namespace
 
 PairedBenchmark keyed_count_chained() {
-  const auto records = std::make_shared<std::vector<Record>>(make_records(record_count, key_count, records_per_ms));
+  const auto records =
+      std::make_shared<std::vector<Record>>(make_records(record_count, key_count, records_per_ms));
   return {.name = "keyed_count_chained",
           .unit = "M records/s",
           .what = "10 s tumbling count per key in one chain, against a hand-written loop",
@@ -83,23 +89,34 @@ PairedBenchmark keyed_count_chained() {
 PairedBenchmark keyed_count_exchange() {
   const auto records = make_parallel_records(record_count, key_count, records_per_ms);
   const auto merged = std::make_shared<std::vector<Record>>(merged_halves(records));
-  return {.name = "keyed_count_exchange",
-          .unit = "M records/s",
-          .what = "the same with a hash exchange between 2 and 2 tasks, against the single-threaded loop",
-          .engine = [source = collection(records)] { return run_engine(source, true); },
-          .limit = [merged] { return run_limit(*merged); }};
+  return {
+      .name = "keyed_count_exchange",
+      .unit = "M records/s",
+      .what =
+          "the same with a hash exchange between 2 and 2 tasks, against the single-threaded loop",
+      .engine = [source = collection(records)] { return run_engine(source, true); },
+      .limit = [merged] { return run_limit(*merged); }};
 }
 
 PairedBenchmark limit_keyed_count() {
   // Reference: 11.8 ns a record at 14.2 GB/s of memory bandwidth (100 K keys, tumbling).
   constexpr double reference_ns = 11.8;
   constexpr double reference_bandwidth = 14.2e9;
-  const auto records = std::make_shared<std::vector<Record>>(make_records(record_count, key_count, records_per_ms));
+  const auto records =
+      std::make_shared<std::vector<Record>>(make_records(record_count, key_count, records_per_ms));
   return {.name = "limit_keyed_count",
           .unit = "M records/s",
-          .what = "the hand-written loop, against its figure on the reference machine scaled by memory bandwidth",
-          .engine = [records] { return Sample{run_limit(*records).value, 0}; },
-          .limit = [] { return Sample{1e3 / reference_ns * memory_bandwidth() / reference_bandwidth, 0}; }};
+          .what =
+              "the hand-written loop, against its figure on the reference machine scaled by memory "
+              "bandwidth",
+          .engine =
+              [records] {
+                return Sample{run_limit(*records).value, 0};
+              },
+          .limit =
+              [] {
+                return Sample{1e3 / reference_ns * memory_bandwidth() / reference_bandwidth, 0};
+              }};
 }
 
 }  // namespace weir::bench

@@ -61,6 +61,8 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void keep(std::uint64_t value) { asm volatile("" : : "g"(value) : "memory"); }
+void keep(std::uint64_t value) {
+  asm volatile("" : : "g"(value) : "memory");
+}
 
 }  // namespace weir::bench

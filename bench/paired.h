@@ -1,4 +1,5 @@
-// Measures the engine against a hand-written limit: in turn, in one process, so that a noisy machine disturbs both.
+// Measures the engine against a hand-written limit: in turn, in one process, so that a noisy
+// machine disturbs both.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ struct Sample {
   std::uint64_t result_hash = 0;
 };
 
-// Which way the ratio counts: engine/limit in any case, so that throughput wants it large and latency small.
+// Which way the ratio counts: engine/limit in any case, so that throughput wants it large and
+// latency small.
 struct PairedBenchmark {
   std::string name;
   std::string unit;
@@ -26,11 +28,11 @@ struct PairedBenchmark {
 struct Row {
   std::string name;
   std::string unit;
-  double value = 0;   // medians
+  double value = 0;  // medians
   double limit = 0;
-  double ratio = 0;   // median of the pairs' ratios
-  double spread = 0;  // their interquartile range, as a share of the median
-  bool valid = false; // spread <= 10 % and equal results
+  double ratio = 0;    // median of the pairs' ratios
+  double spread = 0;   // their interquartile range, as a share of the median
+  bool valid = false;  // spread <= 10 % and equal results
   bool results_agree = true;
   int tries = 0;
 };

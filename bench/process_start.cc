@@ -1,14 +1,15 @@
-// What a job costs before it has done anything: time from process start to the first result, and resident memory.
+// What a job costs before it has done anything: time from process start to the first result, and
+// resident memory.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 #include <thread>
-
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "actors/run.h"
 #include "base/check.h"
@@ -91,7 +92,8 @@ int run_first_result() {
 
 int run_idle_job() {
   Job job("idle");
-  job.source("ticks", generator([](std::uint64_t i) { return i; }, {.count = {}, .records_per_second = 1.0}))
+  job.source("ticks",
+             generator([](std::uint64_t i) { return i; }, {.count = {}, .records_per_second = 1.0}))
       .key_by(std::identity{})
       .count("count")
       .to("out", discard());
@@ -108,7 +110,9 @@ int run_bare_output() {
 PairedBenchmark first_result(const std::string& program) {
   return {.name = "first_result",
           .unit = "ms",
-          .what = "process start to the first row of a keyed count, against a process that prints it at once",
+          .what =
+              "process start to the first row of a keyed count, against a process that prints it "
+              "at once",
           .engine = [program] { return time_to_output(program, "first-result"); },
           .limit = [program] { return time_to_output(program, "bare-output"); }};
 }

@@ -1,12 +1,11 @@
 // Measures the engine against hand-written limits: weir_bench [NAME…] [--json] [--pairs N].
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 #include "bench/benchmarks.h"
 
@@ -27,20 +26,25 @@ std::vector<std::pair<std::string, Make>> all_benchmarks(const std::string& prog
 
 void print_json(const Row& row) {
   std::printf(
-      "{\"name\":\"%s\",\"value\":%.4g,\"unit\":\"%s\",\"limit\":%.4g,\"ratio\":%.3f,\"spread\":%.3f,\"valid\":%s}\n",
-      row.name.c_str(), row.value, row.unit.c_str(), row.limit, row.ratio, row.spread, row.valid ? "true" : "false");
+      "{\"name\":\"%s\",\"value\":%.4g,\"unit\":\"%s\",\"limit\":%.4g,\"ratio\":%.3f,\"spread\":%."
+      "3f,\"valid\":%s}\n",
+      row.name.c_str(), row.value, row.unit.c_str(), row.limit, row.ratio, row.spread,
+      row.valid ? "true" : "false");
 }
 
 void print_for_people(const Row& row, const std::string& what) {
-  std::printf("%-22s %10.4g %-12s limit %10.4g  ratio %6.3f  spread %4.1f %%  %s%s\n    %s\n", row.name.c_str(),
-              row.value, row.unit.c_str(), row.limit, row.ratio, row.spread * 100,
-              row.valid ? "valid" : "not valid", row.results_agree ? "" : ": results differ", what.c_str());
+  std::printf("%-22s %10.4g %-12s limit %10.4g  ratio %6.3f  spread %4.1f %%  %s%s\n    %s\n",
+              row.name.c_str(), row.value, row.unit.c_str(), row.limit, row.ratio, row.spread * 100,
+              row.valid ? "valid" : "not valid", row.results_agree ? "" : ": results differ",
+              what.c_str());
 }
 
-int run_all(const std::string& program, const std::vector<std::string>& names, int pairs, bool json) {
+int run_all(const std::string& program, const std::vector<std::string>& names, int pairs,
+            bool json) {
   const auto benchmarks = all_benchmarks(program);
   for (const std::string& name : names) {
-    const bool known = std::ranges::any_of(benchmarks, [&](const auto& entry) { return entry.first == name; });
+    const bool known =
+        std::ranges::any_of(benchmarks, [&](const auto& entry) { return entry.first == name; });
     if (known) continue;
     std::fprintf(stderr, "weir_bench: no benchmark is called '%s'; there are:\n", name.c_str());
     for (const auto& [other, make] : benchmarks) std::fprintf(stderr, "  %s\n", other.c_str());
@@ -62,15 +66,18 @@ int run_all(const std::string& program, const std::vector<std::string>& names, i
 }  // namespace weir::bench
 
 int main(int argc, char** argv) {
-  CLI::App app{"Measures the engine against hand-written limits, in turn and in one process. A row is valid when the "
-               "interquartile range of the pairs' ratios is at most 10 % of their median."};
+  CLI::App app{
+      "Measures the engine against hand-written limits, in turn and in one process. A row is valid "
+      "when the "
+      "interquartile range of the pairs' ratios is at most 10 % of their median."};
   std::vector<std::string> names;
   bool json = false;
   int pairs = 9;
   std::string child;
   app.add_option("NAME", names, "benchmarks to run; default: all");
   app.add_flag("--json", json, "print one object a line");
-  app.add_option("--pairs", pairs, "pairs of runs per benchmark; at least 9 are needed for a valid row")
+  app.add_option("--pairs", pairs,
+                 "pairs of runs per benchmark; at least 9 are needed for a valid row")
       ->check(CLI::PositiveNumber);
   app.add_option("--child", child)->group("");
   app.set_version_flag("--version", WEIR_VERSION);

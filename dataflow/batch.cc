@@ -18,7 +18,8 @@ void append_column_range(std::vector<C>& to, const std::vector<C>& from, std::si
             from.begin() + static_cast<std::ptrdiff_t>(end));
 }
 
-// Makes room in `to` for rows that have the column when those before them had not, and the other way round.
+// Makes room in `to` for rows that have the column when those before them had not, and the other
+// way round.
 template <class C>
 void fill_missing(std::vector<C>& to, bool wanted, std::size_t size, C missing) {
   if (wanted || !to.empty()) to.resize(size, missing);
@@ -111,13 +112,16 @@ Result<void> AnyBatch::decode(ByteReader& in) {
   if (*flags & 2) WEIR_TRY(read_column(hashes));
   if (*flags & 4) WEIR_TRY(read_column(kinds));
   WEIR_TRY(decode_values(in));
-  const auto fits = [this](const auto& column) { return column.empty() || column.size() == size(); };
+  const auto fits = [this](const auto& column) {
+    return column.empty() || column.size() == size();
+  };
   if (!fits(times) || !fits(hashes) || !fits(kinds)) {
     return Error{Errc::corrupt_data, "a batch whose columns differ in length"};
   }
   const bool hashed = !hashes.empty();
   if (size() > 0 && hashed != (key_tag != KeyTag{})) {
-    return Error{Errc::corrupt_data, "a batch with hashes of no edge, or with an edge's tag and no hashes"};
+    return Error{Errc::corrupt_data,
+                 "a batch with hashes of no edge, or with an edge's tag and no hashes"};
   }
   return {};
 }

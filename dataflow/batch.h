@@ -40,21 +40,24 @@ inline constexpr EventTime no_timestamp = EventTime::min();
 class AnyBatch;
 struct BatchType;
 
-// Extends a vector by selected elements of an array at once: with one look at its capacity, and without setting the new
-// elements to zero first.
+// Extends a vector by selected elements of an array at once: with one look at its capacity, and
+// without setting the new elements to zero first.
 template <class C>
 void append_selected(std::vector<C>& to, const C* from, Selection rows) {
-  const auto selected = rows | std::views::transform([from](std::uint32_t row) -> const C& { return from[row]; });
+  const auto selected =
+      rows | std::views::transform([from](std::uint32_t row) -> const C& { return from[row]; });
   to.insert(to.end(), selected.begin(), selected.end());
 }
 
-// Shared, because several consumers may read one batch: who holds it alone may change it or take its values, anybody
-// else makes a copy first (`writable`).
+// Shared, because several consumers may read one batch: who holds it alone may change it or take
+// its values, anybody else makes a copy first (`writable`).
 using BatchPtr = std::shared_ptr<AnyBatch>;
 
-// A batch as the runtime sees it: it counts, cuts, routes and encodes records and never looks at one.
+// A batch as the runtime sees it: it counts, cuts, routes and encodes records and never looks at
+// one.
 //
-// The columns beside the values are empty or have one entry per value; `append*` and `encode` carry them along.
+// The columns beside the values are empty or have one entry per value; `append*` and `encode` carry
+// them along.
 class AnyBatch {
  public:
   virtual ~AnyBatch() = default;
@@ -71,14 +74,14 @@ class AnyBatch {
   // Drops all rows and columns and keeps their memory.
   void clear();
 
-  // Adds rows of a batch of the same type; moving requires that the caller alone holds `from`. Hashes are those
-  // given, computed for `tag`, one per row of `from`; without a tag none are kept.
+  // Adds rows of a batch of the same type; moving requires that the caller alone holds `from`.
+  // Hashes are those given, computed for `tag`, one per row of `from`; without a tag none are kept.
   void append(AnyBatch& from, Selection rows, Take take, KeyTag tag = {},
               std::span<const KeyHash> from_hashes = {});
   void append_range(AnyBatch& from, std::size_t begin, std::size_t end, Take take);
 
-  // Where to cut a piece that begins at `from` and has about `rows` (>= 1) rows: never between rows that belong
-  // together, so it may be longer.
+  // Where to cut a piece that begins at `from` and has about `rows` (>= 1) rows: never between rows
+  // that belong together, so it may be longer.
   [[nodiscard]] virtual std::size_t split_point(std::size_t from, std::size_t rows) const {
     return rows < size() - from ? from + rows : size();
   }

@@ -1,4 +1,5 @@
-// Tests process functions and pieces of jobs without an engine around them: no threads, no clock, no network.
+// Tests process functions and pieces of jobs without an engine around them: no threads, no clock,
+// no network.
 //
 //   StreamHarness<Reading, Alert> harness([](Stream<Reading> readings) {
 //     return readings.key_by(&Reading::sensor).process("alerts", Alerts{.limit = 30});
@@ -8,17 +9,17 @@
 //   EXPECT_EQ(harness.take_values(), (std::vector<Alert>{{"attic", "hot"}}));
 //   harness.watermark(EventTime{61'000});               // fires the timers of event time
 //   harness.advance_processing_time(10min);             // and those of processing time
-//   EXPECT_EQ(harness.take_values(), (std::vector<Alert>{{"attic", "silent"}, {"cellar", "silent"}}));
-//   harness.end_input();
-//   EXPECT_TRUE(harness.status());                      // else the error, with what the function threw
+//   EXPECT_EQ(harness.take_values(), (std::vector<Alert>{{"attic", "silent"}, {"cellar",
+//   "silent"}})); harness.end_input(); EXPECT_TRUE(harness.status());                      // else
+//   the error, with what the function threw
 //
-// The piece is described with the API that jobs use, and runs as it would in one: planned, chained, in tasks that are
-// joined by channels with credit. Its steps have parallelism 1 unless they say otherwise; then outputs of different
-// subtasks mix in some order.
+// The piece is described with the API that jobs use, and runs as it would in one: planned, chained,
+// in tasks that are joined by channels with credit. Its steps have parallelism 1 unless they say
+// otherwise; then outputs of different subtasks mix in some order.
 //
-// Every call runs the piece until it has nothing left to do, so what came of it can be taken at once. The first failure
-// (of the plan, or of a function) ends the run: status() has it, and calls after it do nothing.
-// Not thread-safe.
+// Every call runs the piece until it has nothing left to do, so what came of it can be taken at
+// once. The first failure (of the plan, or of a function) ends the run: status() has it, and calls
+// after it do nothing. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -88,7 +89,8 @@ class HarnessInput {
 template <class Out>
 class HarnessOutput {
  public:
-  // Processing time begins at 0. On its way to the new time it stops wherever a timer is set, as the machine's would.
+  // Processing time begins at 0. On its way to the new time it stops wherever a timer is set, as
+  // the machine's would.
   void advance_processing_time(Duration by) { run_.advance_to(run_.processing_time() + by); }
   // Requires that time does not go back.
   void set_processing_time(ProcessingTime time) { run_.advance_to(time); }
@@ -97,7 +99,8 @@ class HarnessOutput {
   [[nodiscard]] std::vector<Emitted<Out>> take_outputs() { return decoded<Out>(run_.take({})); }
   // The records' values alone.
   [[nodiscard]] std::vector<Out> take_values() { return values<Out>(run_.take({})); }
-  // The values of a side output of the step that the piece ends in, by its member: take_side(&Alerts::refused).
+  // The values of a side output of the step that the piece ends in, by its member:
+  // take_side(&Alerts::refused).
   template <class F, class T>
   [[nodiscard]] std::vector<T> take_side(SideOutput<T> F::*member) {
     return values<T>(run_.take(side_output_port(member)));
@@ -126,7 +129,8 @@ class HarnessOutput {
       if (const auto* any = std::get_if<BatchPtr>(&element)) {
         const auto& batch = batch_cast<T>(**any);
         for (std::size_t i = 0; i < batch.size(); ++i) {
-          result.push_back(Record<T>{batch.values[i], batch.times.empty() ? no_timestamp : batch.times[i]});
+          result.push_back(
+              Record<T>{batch.values[i], batch.times.empty() ? no_timestamp : batch.times[i]});
         }
       }
     }
@@ -151,12 +155,15 @@ template <class In, class Out>
 class StreamHarness : public HarnessOutput<Out> {
  public:
   template <class Describe>
-  explicit StreamHarness(Describe describe, HarnessOptions options = {}) : HarnessOutput<Out>(options) {
-    static_assert(std::invocable<Describe&, Stream<In>>, "weir: the harness needs a function (Stream<In>) → Stream<Out>");
+  explicit StreamHarness(Describe describe, HarnessOptions options = {})
+      : HarnessOutput<Out>(options) {
+    static_assert(std::invocable<Describe&, Stream<In>>,
+                  "weir: the harness needs a function (Stream<In>) → Stream<Out>");
     static_assert(std::derived_from<std::invoke_result_t<Describe&, Stream<In>>, Stream<Out>>,
                   "weir: the harness's Out must be what the described stream carries");
     auto& run = this->run_;
-    const Stream<Out> result = std::invoke(describe, Stream<In>(run.builder(), {run.template add_input<In>()}));
+    const Stream<Out> result =
+        std::invoke(describe, Stream<In>(run.builder(), {run.template add_input<In>()}));
     run.start(result.origins());
   }
 
@@ -176,11 +183,13 @@ template <class A, class B, class Out>
 class TwoInputHarness : public HarnessOutput<Out> {
  public:
   template <class Describe>
-  explicit TwoInputHarness(Describe describe, HarnessOptions options = {}) : HarnessOutput<Out>(options) {
+  explicit TwoInputHarness(Describe describe, HarnessOptions options = {})
+      : HarnessOutput<Out>(options) {
     static_assert(std::invocable<Describe&, Stream<A>, Stream<B>>,
                   "weir: the harness needs a function (Stream<A>, Stream<B>) → Stream<Out>");
-    static_assert(std::derived_from<std::invoke_result_t<Describe&, Stream<A>, Stream<B>>, Stream<Out>>,
-                  "weir: the harness's Out must be what the described stream carries");
+    static_assert(
+        std::derived_from<std::invoke_result_t<Describe&, Stream<A>, Stream<B>>, Stream<Out>>,
+        "weir: the harness's Out must be what the described stream carries");
     auto& run = this->run_;
     const Stream<A> first(run.builder(), {run.template add_input<A>()});
     const Stream<B> second(run.builder(), {run.template add_input<B>()});

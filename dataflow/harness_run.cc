@@ -29,7 +29,8 @@ class KeepingWriter final : public SinkOperator {
  public:
   explicit KeepingWriter(std::shared_ptr<std::vector<Element>> kept) : kept_(std::move(kept)) {}
 
-  [[nodiscard]] Result<Progress> process(InputPort /*port*/, BatchPtr& in, RowRange rows, Outputs& /*out*/) override {
+  [[nodiscard]] Result<Progress> process(InputPort /*port*/, BatchPtr& in, RowRange rows,
+                                         Outputs& /*out*/) override {
     if (rows.end == in->size()) kept_->push_back(std::move(in));
     return Progress{StepResult::done, rows.end};
   }
@@ -48,7 +49,8 @@ class KeepingWriter final : public SinkOperator {
 
 }  // namespace
 
-Origin HarnessRun::add_source(PortType port, std::shared_ptr<HarnessQueue> queue, OperatorFactory factory) {
+Origin HarnessRun::add_source(PortType port, std::shared_ptr<HarnessQueue> queue,
+                              OperatorFactory factory) {
   LogicalNode node;
   node.kind = "harness input";
   node.role = StageRole::source;
@@ -67,7 +69,9 @@ void HarnessRun::keep(const std::vector<Origin>& origins) {
   node.role = StageRole::sink;
   node.parallelism = 1;
   node.input_hashers.resize(1);
-  node.factory = [kept = kept_.emplace_back(std::make_shared<Kept>())] { return std::make_unique<KeepingWriter>(kept); };
+  node.factory = [kept = kept_.emplace_back(std::make_shared<Kept>())] {
+    return std::make_unique<KeepingWriter>(kept);
+  };
   const NodeId id = builder_.add(std::move(node));
   builder_.connect(origins, id);
 }
@@ -79,7 +83,8 @@ void HarnessRun::start(const std::vector<Origin>& origins) {
   for (side.port = {1}; side.port.value < port_count; ++side.port.value) keep({side});
 
   builder_.plan().job_name = "harness";
-  const PlanSettings settings{.parallelism = 1, .max_parallelism = {}, .chaining = options_.chaining};
+  const PlanSettings settings{
+      .parallelism = 1, .max_parallelism = {}, .chaining = options_.chaining};
   status_ = check_valid(builder_.plan(), settings);
   if (!status_) return;
   tasks_.emplace(make_physical_plan(std::move(builder_.plan()), settings), clock_,

@@ -18,8 +18,8 @@
 namespace weir {
 
 struct HarnessOptions {
-  bool strict = false;    // records that do not parse fail the run, as with --strict
-  bool chaining = true;   // false: every step in a task of its own
+  bool strict = false;   // records that do not parse fail the run, as with --strict
+  bool chaining = true;  // false: every step in a task of its own
 };
 
 // What has been fed to an input and not been read by its source yet. Elements come in order.
@@ -39,7 +39,8 @@ class HarnessReader final : public SourceOperator {
     queue_->pop_front();
     if (std::holds_alternative<EndOfInput>(element)) return Poll{PollResult::finished};
     if (auto* batch = std::get_if<BatchPtr>(&element)) out.port<T>().forward(std::move(*batch));
-    if (const auto* watermark = std::get_if<Watermark>(&element)) out.emit_watermark(watermark->time);
+    if (const auto* watermark = std::get_if<Watermark>(&element))
+      out.emit_watermark(watermark->time);
     if (const auto* status = std::get_if<WatermarkStatus>(&element)) out.emit_idle(status->idle);
     return Poll{PollResult::more};
   }
@@ -49,8 +50,8 @@ class HarnessReader final : public SourceOperator {
   std::shared_ptr<HarnessQueue> queue_;  // shared with the harness and the enumerator
 };
 
-// Owned by a harness; see dataflow/harness.h for what the calls mean. First the description: add_input for each input,
-// the user's steps on builder(), start. Then the run.
+// Owned by a harness; see dataflow/harness.h for what the calls mean. First the description:
+// add_input for each input, the user's steps on builder(), start. Then the run.
 class HarnessRun {
  public:
   using InputIndex = StrongId<struct HarnessInputTag, std::uint32_t>;
@@ -64,7 +65,8 @@ class HarnessRun {
   template <class T>
   [[nodiscard]] Origin add_input() {
     auto queue = std::make_shared<HarnessQueue>();
-    return add_source(port_type_of<T>(), queue, [queue] { return std::make_unique<HarnessReader<T>>(queue); });
+    return add_source(port_type_of<T>(), queue,
+                      [queue] { return std::make_unique<HarnessReader<T>>(queue); });
   }
   // Keeps what comes out of the step that these origins belong to, of its side outputs too.
   void start(const std::vector<Origin>& origins);
@@ -78,13 +80,16 @@ class HarnessRun {
 
   [[nodiscard]] const Result<void>& status() const { return status_; }
   [[nodiscard]] bool finished() const { return tasks_ && tasks_->finished(); }
-  [[nodiscard]] std::uint64_t late_records_dropped() const { return tasks_ ? tasks_->late_records_dropped() : 0; }
+  [[nodiscard]] std::uint64_t late_records_dropped() const {
+    return tasks_ ? tasks_->late_records_dropped() : 0;
+  }
   [[nodiscard]] std::uint64_t bad_records() const { return tasks_ ? tasks_->bad_records() : 0; }
 
  private:
   using Kept = std::vector<Element>;
 
-  [[nodiscard]] Origin add_source(PortType port, std::shared_ptr<HarnessQueue> queue, OperatorFactory factory);
+  [[nodiscard]] Origin add_source(PortType port, std::shared_ptr<HarnessQueue> queue,
+                                  OperatorFactory factory);
   void keep(const std::vector<Origin>& origins);
   void run();
 

@@ -4,7 +4,9 @@
 
 namespace weir {
 
-Result<void> Operator::open(const OperatorContext& /*context*/) { return {}; }
+Result<void> Operator::open(const OperatorContext& /*context*/) {
+  return {};
+}
 
 Result<StepResult> Operator::on_watermark(EventTime watermark, Outputs& out) {
   out.emit_watermark(watermark);
@@ -24,7 +26,9 @@ Result<StepResult> Operator::on_end_of_input(InputPort /*port*/, Outputs& /*out*
   return StepResult::done;
 }
 
-Result<StepResult> Operator::finish(Outputs& /*out*/) { return StepResult::done; }
+Result<StepResult> Operator::finish(Outputs& /*out*/) {
+  return StepResult::done;
+}
 
 Error user_code_error(const std::string& operator_name) {
   const std::string where = "user function of '" + operator_name + "' threw ";

@@ -19,9 +19,9 @@
 
 namespace weir {
 
-// How a call ended: with everything asked for; because an output port is full; because the step's time is up; or
-// because it waits for something outside (a reply, a thread), which will call the context's waker.
-// After the last three the same call is made again, later, with what remains.
+// How a call ended: with everything asked for; because an output port is full; because the step's
+// time is up; or because it waits for something outside (a reply, a thread), which will call the
+// context's waker. After the last three the same call is made again, later, with what remains.
 enum class StepResult : std::uint8_t { done, output_full, yield, blocked };
 
 // How a call on rows ended; `position` is the first row not consumed.
@@ -52,29 +52,34 @@ struct OperatorContext {
   AttemptId attempt{1};
   const Clock* clock = &system_clock();
   OperatorMetrics* metrics = nullptr;  // never null once open() is called
-  bool strict = false;                 // input that does not parse fails the task instead of being counted
-  // Says something to the people who run the job: into the log, with the task's name. From any thread.
+  bool strict = false;  // input that does not parse fails the task instead of being counted
+  // Says something to the people who run the job: into the log, with the task's name. From any
+  // thread.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
-  // Ends `blocked`: makes the task run again. May be called from any thread, also after the task has ended.
+  // Ends `blocked`: makes the task run again. May be called from any thread, also after the task
+  // has ended.
   std::function<void()> waker = [] {};
 };
 
-// Which inputs an operator takes elements from next: a bit per port. Inputs left out are paused: their queues fill,
-// their credit runs out. Plans whose paused input shares a pipelined ancestor with one that is read would
-// deadlock, so an operator that pauses must say so in its node, and the planner makes such an edge blocking.
+// Which inputs an operator takes elements from next: a bit per port. Inputs left out are paused:
+// their queues fill, their credit runs out. Plans whose paused input shares a pipelined ancestor
+// with one that is read would deadlock, so an operator that pauses must say so in its node, and the
+// planner makes such an edge blocking.
 struct InputSelection {
   std::uint32_t ports = ~std::uint32_t{0};
   [[nodiscard]] bool allows(InputPort port) const { return ((ports >> port.value) & 1U) != 0; }
 };
 
-// One subtask's instance of a step of the job. Never called concurrently; may be called from different threads in
-// turn. Calls come in this order: open; process, on_watermark, on_processing_time and on_end_of_input as things
-// arrive; finish after the last input has ended; close, also after a failure.
+// One subtask's instance of a step of the job. Never called concurrently; may be called from
+// different threads in turn. Calls come in this order: open; process, on_watermark,
+// on_processing_time and on_end_of_input as things arrive; finish after the last input has ended;
+// close, also after a failure.
 //
-// A call never blocks and stops when a port is full or the budget is spent; what it has not done is done by the same
-// call made again: unconsumed rows by `position`, anything inside one row or one firing by the operator's own cursor.
-// What has been put out has left the operator's state, so its state, the unconsumed rows and the watermark being
-// processed together are consistent whenever a call returns.
+// A call never blocks and stops when a port is full or the budget is spent; what it has not done is
+// done by the same call made again: unconsumed rows by `position`, anything inside one row or one
+// firing by the operator's own cursor. What has been put out has left the operator's state, so its
+// state, the unconsumed rows and the watermark being processed together are consistent whenever a
+// call returns.
 //
 // Exceptions of user functions may leave any call except close; they fail the task.
 class Operator {
@@ -83,13 +88,13 @@ class Operator {
 
   [[nodiscard]] virtual Result<void> open(const OperatorContext& context);
 
-  // Takes rows of `in`. An operator that passes a whole batch on moves it out of `in`; one that changes it makes it
-  // writable() first.
+  // Takes rows of `in`. An operator that passes a whole batch on moves it out of `in`; one that
+  // changes it makes it writable() first.
   [[nodiscard]] virtual Result<Progress> process(InputPort port, BatchPtr& in, RowRange rows,
                                                  Outputs& out) = 0;
 
-  // Event time has reached `watermark`: fires what is due, then passes the watermark on by out.emit_watermark, or
-  // holds it back. The default passes it on.
+  // Event time has reached `watermark`: fires what is due, then passes the watermark on by
+  // out.emit_watermark, or holds it back. The default passes it on.
   [[nodiscard]] virtual Result<StepResult> on_watermark(EventTime watermark, Outputs& out);
 
   // All inputs have become idle, or one has become active again. The default passes it on.
@@ -115,8 +120,8 @@ class Operator {
 
 using OperatorFactory = std::function<std::unique_ptr<Operator>()>;
 
-// The error for an exception that a user's function threw: the current one, with the operator's name.
-// Requires that it is called from a catch block.
+// The error for an exception that a user's function threw: the current one, with the operator's
+// name. Requires that it is called from a catch block.
 [[nodiscard]] Error user_code_error(const std::string& operator_name);
 
 }  // namespace weir

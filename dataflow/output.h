@@ -14,12 +14,14 @@
 
 namespace weir {
 
-// One output port of one operator instance: collects records into a batch that the chain then passes on.
+// One output port of one operator instance: collects records into a batch that the chain then
+// passes on.
 class AnyOutput {
  public:
   virtual ~AnyOutput() = default;
   [[nodiscard]] virtual bool empty() const = 0;
-  // True when the operator should return `output_full`; pushing on is allowed, and ends with one user call's output.
+  // True when the operator should return `output_full`; pushing on is allowed, and ends with one
+  // user call's output.
   [[nodiscard]] virtual bool full() const = 0;
   // The collected batch, null if empty.
   [[nodiscard]] virtual BatchPtr take() = 0;
@@ -75,8 +77,8 @@ class Output final : public AnyOutput {
   }
   [[nodiscard]] bool wants_batch() const override { return !batch_; }
 
-  static constexpr std::size_t rows_max =
-      std::max<std::size_t>(1, std::min(limits::batch_rows_max, limits::batch_bytes_max / sizeof(T)));
+  static constexpr std::size_t rows_max = std::max<std::size_t>(
+      1, std::min(limits::batch_rows_max, limits::batch_bytes_max / sizeof(T)));
 
  private:
   void account(const T& value) {
@@ -113,7 +115,8 @@ class StepBudget {
   MonotonicTime deadline_;
 };
 
-// What an operator's call writes to: its ports, and a watermark or idleness that follows the records on all of them.
+// What an operator's call writes to: its ports, and a watermark or idleness that follows the
+// records on all of them.
 class Outputs {
  public:
   Outputs(std::span<const std::unique_ptr<AnyOutput>> ports, const StepBudget& budget)

@@ -1,4 +1,5 @@
-// Where results go: writers, one per subtask, whose work becomes visible when a committer, one per job, says so.
+// Where results go: writers, one per subtask, whose work becomes visible when a committer, one per
+// job, says so.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +15,15 @@
 
 namespace weir {
 
-// What a writer has finished writing and nobody can see yet; its content is between the sink's writer and committer.
+// What a writer has finished writing and nobody can see yet; its content is between the sink's
+// writer and committer.
 struct Committable {
   std::vector<std::byte> bytes;
   friend bool operator==(const Committable&, const Committable&) = default;
 };
 
-// A sink's writer is an operator without outputs. A bounded job commits when all writers have finished; with
-// checkpoints, when one is complete.
+// A sink's writer is an operator without outputs. A bounded job commits when all writers have
+// finished; with checkpoints, when one is complete.
 class SinkOperator : public Operator {
  public:
   // What has been written since the last call, made durable. Called after finish.

@@ -1,4 +1,5 @@
-// Where records come from: an enumerator that knows the splits, one per job, and readers that read them.
+// Where records come from: an enumerator that knows the splits, one per job, and readers that read
+// them.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +19,9 @@
 
 namespace weir {
 
-// A part of a source that one reader reads from front to back: a range of a file, a partition, a share of numbers.
-// `bytes` is for the source's own reader and carries the position, so a split read halfway is a split.
+// A part of a source that one reader reads from front to back: a range of a file, a partition, a
+// share of numbers. `bytes` is for the source's own reader and carries the position, so a split
+// read halfway is a split.
 struct Split {
   std::string id;  // for people and for matching: "access.log@65536+65536"
   std::vector<std::byte> bytes;
@@ -27,13 +29,14 @@ struct Split {
 };
 
 // What the enumerator answers a reader that asks for work.
-struct NoSplitYet {      // ask again after that
+struct NoSplitYet {  // ask again after that
   Duration ask_after;
 };
 struct NoMoreSplits {};  // finish when done with what you have
 using Assignment = std::variant<Split, NoSplitYet, NoMoreSplits>;
 
-// Finds the splits of one source and hands them out on request. One per job, driven by one actor, never concurrently.
+// Finds the splits of one source and hands them out on request. One per job, driven by one actor,
+// never concurrently.
 class SplitEnumerator {
  public:
   virtual ~SplitEnumerator() = default;
@@ -42,25 +45,28 @@ class SplitEnumerator {
   [[nodiscard]] virtual Result<Assignment> next(SubtaskIndex reader) = 0;
   // Splits of a failed reader, to be given to another.
   virtual void add_back(std::vector<Split> splits) = 0;
-  // Everything there is to read, in the unit that readers count in `read_units`; nothing if unknown or without end.
+  // Everything there is to read, in the unit that readers count in `read_units`; nothing if unknown
+  // or without end.
   [[nodiscard]] virtual std::optional<std::uint64_t> total_units() const { return std::nullopt; }
 };
 
 // What a reader can say after a poll.
 enum class PollResult : std::uint8_t {
-  more,         // call again at once
-  idle,         // nothing now: call again at the time given
-  need_split,   // finished with its splits: ask the enumerator
-  finished,     // reached an end by itself
+  more,        // call again at once
+  idle,        // nothing now: call again at the time given
+  need_split,  // finished with its splits: ask the enumerator
+  finished,    // reached an end by itself
 };
 struct Poll {
   PollResult result;
   ProcessingTime wake_at{};  // of idle
 };
 
-// Reads the splits of one subtask. It is an operator without inputs whose work is asked for by poll().
+// Reads the splits of one subtask. It is an operator without inputs whose work is asked for by
+// poll().
 //
-// poll puts out at most about a full batch and returns; it reads files but never waits for data to appear.
+// poll puts out at most about a full batch and returns; it reads files but never waits for data to
+// appear.
 class SourceOperator : public Operator {
  public:
   [[nodiscard]] virtual Result<void> add_split(Split split) = 0;

@@ -1,6 +1,7 @@
 // A hash table for the state of one key group.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,12 +16,14 @@
 
 namespace weir {
 
-// Maps keys to values in one flat array with linear probing. The caller brings the hash, computed once per record.
+// Maps keys to values in one flat array with linear probing. The caller brings the hash, computed
+// once per record.
 //
-// A byte per slot holds 7 bits of the hash, so most probes that miss never touch the slot. The bits that choose the
-// slot (low), the tag (25…31) and the key group (32…63) are disjoint. At most 5/8 of the slots are used, where probes are
-// still short; the table allocates nothing while it is empty. Erasing shifts the entries behind back (Knuth, TAOCP 3, 6.4 R), so there are
-// no tombstones. References are valid until the next insertion or erasure. Not thread-safe.
+// A byte per slot holds 7 bits of the hash, so most probes that miss never touch the slot. The bits
+// that choose the slot (low), the tag (25…31) and the key group (32…63) are disjoint. At most 5/8
+// of the slots are used, where probes are still short; the table allocates nothing while it is
+// empty. Erasing shifts the entries behind back (Knuth, TAOCP 3, 6.4 R), so there are no
+// tombstones. References are valid until the next insertion or erasure. Not thread-safe.
 template <class K, class V>
 class FlatTable {
  public:
@@ -73,13 +76,25 @@ class FlatTable {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
 
-  // Position of a resumable walk, from 0 to slot_count(). `next_used` returns the first used slot at or behind
-  // `slot`, or slot_count().
+  // Position of a resumable walk, from 0 to slot_count(). `next_used` returns the first used slot
+  // at or behind `slot`, or slot_count().
   [[nodiscard]] std::size_t slot_count() const { return slots_ == nullptr ? 0 : mask_ + 1; }
   [[nodiscard]] std::size_t next_used(std::size_t slot) const {
+    // Eight tags at a time: there are at least so many, and the top bit of each says whether its
+    // slot is used.
+    static_assert(initial_slots >= sizeof(std::uint64_t) &&
+                  std::endian::native == std::endian::little);
     const std::size_t end = slot_count();
-    while (slot < end && tags_[slot] == 0) ++slot;
-    return slot;
+    while (slot < end) {
+      const std::size_t first = slot & ~(sizeof(std::uint64_t) - 1);
+      std::uint64_t tags = 0;
+      std::memcpy(&tags, tags_ + first, sizeof tags);
+      const std::uint64_t used =
+          tags & 0x8080808080808080U & (~std::uint64_t{0} << (8 * (slot - first)));
+      if (used != 0) return first + static_cast<std::size_t>(std::countr_zero(used)) / 8;
+      slot = first + sizeof tags;
+    }
+    return end;
   }
   // Requires that `slot` is used.
   [[nodiscard]] const K& key_at(std::size_t slot) const { return slots_[slot].key; }
@@ -164,7 +179,7 @@ class FlatTable {
 
   // One block: the slots, then their tags.
   void allocate(std::size_t slot_count) {
-    void* block = ::operator new(slot_count * (sizeof(Slot) + 1), std::align_val_t{alignof(Slot)});
+    void* block = ::operator new (slot_count*(sizeof(Slot) + 1), std::align_val_t{alignof(Slot)});
     slots_ = static_cast<Slot*>(block);
     tags_ = reinterpret_cast<std::uint8_t*>(slots_ + slot_count);
     std::memset(tags_, 0, slot_count);
@@ -180,7 +195,7 @@ class FlatTable {
   void release() {
     if (slots_ == nullptr) return;
     destroy_entries();
-    ::operator delete(static_cast<void*>(slots_), std::align_val_t{alignof(Slot)});
+    ::operator delete (static_cast<void*>(slots_), std::align_val_t{alignof(Slot)});
   }
 
   void swap(FlatTable& other) noexcept {

@@ -1,8 +1,9 @@
 // How keys map to key groups and key groups to subtasks.
 //
-// A key group is the smallest unit of keyed state that moves between subtasks when a job is rescaled; their number is
-// the job's maximum parallelism and never changes. The rules are Apache Flink's (KeyGroupRangeAssignment); the hash
-// is ours (base/hash.h). All of it is part of the savepoint format.
+// A key group is the smallest unit of keyed state that moves between subtasks when a job is
+// rescaled; their number is the job's maximum parallelism and never changes. The rules are Apache
+// Flink's (KeyGroupRangeAssignment); the hash is ours (base/hash.h). All of it is part of the
+// savepoint format.
 #pragma once
 
 #include <compare>
@@ -28,8 +29,8 @@ struct KeyGroupRange {
   friend constexpr bool operator==(const KeyGroupRange&, const KeyGroupRange&) = default;
 };
 
-// Uses the high half of the hash; tables place their slots by the low bits, so that the keys of one group still
-// spread over its table (the same bits cost a factor of three).
+// Uses the high half of the hash; tables place their slots by the low bits, so that the keys of one
+// group still spread over its table (the same bits cost a factor of three).
 [[nodiscard]] constexpr KeyGroup key_group_of(KeyHash hash, std::uint32_t max_parallelism) {
   return {static_cast<std::uint32_t>(((hash >> 32) * max_parallelism) >> 32)};
 }
@@ -40,7 +41,8 @@ struct KeyGroupRange {
   return {static_cast<std::uint32_t>(std::uint64_t{group.value} * parallelism / max_parallelism)};
 }
 
-// The groups of one subtask; the ranges of all subtasks are disjoint and cover 0 … max_parallelism − 1.
+// The groups of one subtask; the ranges of all subtasks are disjoint and cover 0 … max_parallelism
+// − 1.
 [[nodiscard]] constexpr KeyGroupRange key_group_range_of(SubtaskIndex subtask,
                                                          std::uint32_t parallelism,
                                                          std::uint32_t max_parallelism) {
@@ -51,7 +53,8 @@ struct KeyGroupRange {
           .count = static_cast<std::uint32_t>(last - first + 1)};
 }
 
-// What a job gets that names none: 1.5 times the parallelism, rounded up to a power of two, within 128 … 32,768.
+// What a job gets that names none: 1.5 times the parallelism, rounded up to a power of two, within
+// 128 … 32,768.
 [[nodiscard]] std::uint32_t default_max_parallelism(std::uint32_t parallelism);
 
 }  // namespace weir

@@ -26,8 +26,9 @@ struct TableCursor {
   std::size_t slot = 0;
 };
 
-// Maps keys to values, grouped by key group so that a group can be written to a snapshot, or handed to another
-// subtask, by itself. Not thread-safe. A key whose group is not in the slice was routed wrongly: `owns` tells.
+// Maps keys to values, grouped by key group so that a group can be written to a snapshot, or handed
+// to another subtask, by itself. Not thread-safe. A key whose group is not in the slice was routed
+// wrongly: `owns` tells.
 template <class K, class V>
 class KeyedTable {
  public:
@@ -45,10 +46,12 @@ class KeyedTable {
   bool erase(KeyHash hash, const K& key) { return at(hash).erase(hash, key); }
   void prefetch(KeyHash hash) const { groups_[index_of(hash)].prefetch(hash); }
 
-  // Calls update(row, value) for every row of [begin, end), in order, with the value of key_of(row), as find_or_insert
-  // would; memory is fetched ahead, which pays for tables beyond the caches. Requires owns(hashes[row]).
+  // Calls update(row, value) for every row of [begin, end), in order, with the value of
+  // key_of(row), as find_or_insert would; memory is fetched ahead, which pays for tables beyond the
+  // caches. Requires owns(hashes[row]).
   template <class KeyOf, class Update>
-  void update_rows(const KeyHash* hashes, std::size_t begin, std::size_t end, KeyOf key_of, Update update) {
+  void update_rows(const KeyHash* hashes, std::size_t begin, std::size_t end, KeyOf key_of,
+                   Update update) {
     constexpr std::size_t ahead = 32;
     FlatTable<K, V>* tables[ahead];
     for (std::size_t first = begin; first < end; first += ahead) {
@@ -64,8 +67,8 @@ class KeyedTable {
     }
   }
 
-  // Calls visit(key, value) from the cursor on, until it returns false or all entries were visited; the cursor then
-  // stands behind the last one visited. Returns whether all were.
+  // Calls visit(key, value) from the cursor on, until it returns false or all entries were visited;
+  // the cursor then stands behind the last one visited. Returns whether all were.
   template <class Visit>
   bool walk(TableCursor& cursor, Visit visit) {
     for (; cursor.group < groups_.size(); ++cursor.group, cursor.slot = 0) {

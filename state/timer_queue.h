@@ -24,9 +24,10 @@ struct TimerEntry {
   K key{};
 };
 
-// Yields timers in the order of their times, those of equal time in the order of registration. A binary heap beside a
-// table of what is registered: what was deleted stays in the heap until its turn comes, or until it is most of the heap,
-// so that functions which move a timer with every record do not fill the memory. Not thread-safe.
+// Yields timers in the order of their times, those of equal time in the order of registration. A
+// binary heap beside a table of what is registered: what was deleted stays in the heap until its
+// turn comes, or until it is most of the heap, so that functions which move a timer with every
+// record do not fill the memory. Not thread-safe.
 template <class K>
 class TimerQueue {
  public:
@@ -90,7 +91,8 @@ class TimerQueue {
   }
 
   std::vector<HeapItem> heap_;
-  FlatTable<TimerEntry<K>, std::uint64_t> registered_;  // with the sequence of the registration, from 1
+  FlatTable<TimerEntry<K>, std::uint64_t>
+      registered_;  // with the sequence of the registration, from 1
   std::uint64_t last_sequence_ = 0;
 };
 

@@ -34,7 +34,8 @@ template <class K, class V>
 class MemoryValueAccess final : public ValueAccess<V> {
  public:
   // `current` outlives the access.
-  MemoryValueAccess(KeyGroupSlice slice, const CurrentKey<K>& current) : table_(slice), current_(&current) {}
+  MemoryValueAccess(KeyGroupSlice slice, const CurrentKey<K>& current)
+      : table_(slice), current_(&current) {}
 
   [[nodiscard]] V* find() override { return table_.find(current_->hash, current_->key); }
   [[nodiscard]] V& find_or_insert() override {
@@ -47,8 +48,9 @@ class MemoryValueAccess final : public ValueAccess<V> {
   const CurrentKey<K>* current_;
 };
 
-// A value that belongs to the current key of a keyed function. The member's name is the state's name.
-// Usable only inside the function's callbacks. References are valid until the callback returns or changes the state.
+// A value that belongs to the current key of a keyed function. The member's name is the state's
+// name. Usable only inside the function's callbacks. References are valid until the callback
+// returns or changes the state.
 template <class V>
 class ValueState {
  public:
@@ -74,7 +76,8 @@ class ValueState {
     return *access_;
   }
 
-  std::shared_ptr<ValueAccess<V>> access_;  // shared type because functions are copied before they are bound
+  std::shared_ptr<ValueAccess<V>>
+      access_;  // shared type because functions are copied before they are bound
 };
 
 }  // namespace weir

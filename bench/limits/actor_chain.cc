@@ -1,10 +1,9 @@
 #include "bench/limits/actor_chain.h"
 
+#include <caf/all.hpp>
 #include <future>
 #include <memory>
 #include <thread>
-
-#include <caf/all.hpp>
 
 #include "bench/paired.h"
 
@@ -57,8 +56,8 @@ struct SourceState {
   double began = 0;
 };
 
-caf::behavior source_actor(caf::stateful_actor<SourceState>* self, caf::actor task, std::size_t count,
-                           std::chrono::microseconds interval) {
+caf::behavior source_actor(caf::stateful_actor<SourceState>* self, caf::actor task,
+                           std::size_t count, std::chrono::microseconds interval) {
   self->state.began = seconds_now();
   self->send(self, Tick{});
   return {[=](const Tick&) {
@@ -69,8 +68,11 @@ caf::behavior source_actor(caf::stateful_actor<SourceState>* self, caf::actor ta
       ++self->state.sent;
     }
     if (self->state.sent == count) return self->quit();
-    const double wait = self->state.began + step * static_cast<double>(self->state.sent) - seconds_now();
-    self->delayed_send(self, std::chrono::nanoseconds{static_cast<std::int64_t>(std::max(0.0, wait) * 1e9)}, Tick{});
+    const double wait =
+        self->state.began + step * static_cast<double>(self->state.sent) - seconds_now();
+    self->delayed_send(
+        self, std::chrono::nanoseconds{static_cast<std::int64_t>(std::max(0.0, wait) * 1e9)},
+        Tick{});
   }};
 }
 

@@ -55,7 +55,8 @@ std::vector<Record> make_records(std::size_t count, std::size_t keys, double per
   Random random(42);
   std::vector<Record> records(count);
   for (std::size_t i = 0; i < count; ++i) {
-    records[i] = {mix64(random.below(keys)), static_cast<std::int64_t>(static_cast<double>(i) / per_ms), 1};
+    records[i] = {mix64(random.below(keys)),
+                  static_cast<std::int64_t>(static_cast<double>(i) / per_ms), 1};
   }
   return records;
 }
@@ -80,7 +81,8 @@ std::vector<Record> merged_halves(const std::vector<Record>& records) {
 }
 
 std::uint64_t row_hash(std::uint64_t key, std::int64_t count, std::int64_t window_end) {
-  return mix64(key ^ static_cast<std::uint64_t>(count) * 31 ^ static_cast<std::uint64_t>(window_end));
+  return mix64(key ^ static_cast<std::uint64_t>(count) * 31 ^
+               static_cast<std::uint64_t>(window_end));
 }
 
 std::uint64_t count_by_hand(const std::vector<Record>& records, std::size_t keys) {

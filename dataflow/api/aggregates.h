@@ -15,7 +15,8 @@ namespace weir {
 //     struct Accumulator { … };                                    // default: nothing folded yet
 //     void add(Accumulator&, const T&) const;
 //     Out result(const Accumulator&) const;
-//     void merge(Accumulator&, const Accumulator& other) const;    // optional here; sessions and slices need it
+//     void merge(Accumulator&, const Accumulator& other) const;    // optional here; sessions and
+//     slices need it
 //   };
 template <class A, class T>
 concept AggregateFunction = requires(const A& a, typename A::Accumulator& acc,
@@ -40,7 +41,8 @@ struct Count {
   void merge(Accumulator& into, Accumulator other) const { into += other; }
 };
 
-// Sum of a field: Field is a pointer to a member or a function of the record. Integers wrap as they do in C++.
+// Sum of a field: Field is a pointer to a member or a function of the record. Integers wrap as they
+// do in C++.
 template <class Field, class V>
 struct Sum {
   using Accumulator = V;
@@ -50,7 +52,9 @@ struct Sum {
     sum = static_cast<V>(sum + std::invoke(field, value));
   }
   [[nodiscard]] V result(const Accumulator& sum) const { return sum; }
-  void merge(Accumulator& into, const Accumulator& other) const { into = static_cast<V>(into + other); }
+  void merge(Accumulator& into, const Accumulator& other) const {
+    into = static_cast<V>(into + other);
+  }
 };
 
 // Smallest, respectively largest value of a field under Less.

@@ -14,8 +14,9 @@
 
 namespace weir {
 
-// Built by weir::launch, which hands it to the program's describe function, or by a program that runs jobs itself
-// (weir::run). describe only describes: it is called again in other processes and must not do the work.
+// Built by weir::launch, which hands it to the program's describe function, or by a program that
+// runs jobs itself (weir::run). describe only describes: it is called again in other processes and
+// must not do the work.
 class Job {
  public:
   explicit Job(std::string name, Options options = {}) : options_(std::move(options)) {
@@ -24,10 +25,13 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // Declares an option --name and returns its value; --help shows it. Without a default it must be given.
+  // Declares an option --name and returns its value; --help shows it. Without a default it must be
+  // given.
   template <class T = std::string>
   [[nodiscard]] T option(const std::string& name, const std::string& help) {
-    return read_option<T>({.name = name, .help = help, .type = std::string(OptionType<T>::name), .required = true}, T{});
+    return read_option<T>(
+        {.name = name, .help = help, .type = std::string(OptionType<T>::name), .required = true},
+        T{});
   }
   template <class T = std::string>
   [[nodiscard]] T option(const std::string& name, const std::string& help, T otherwise) {
@@ -38,14 +42,18 @@ class Job {
                           otherwise);
   }
 
-  // Where results go: csv_files(job.output()). Declares --output, which must be given, and --overwrite.
+  // Where results go: csv_files(job.output()). Declares --output, which must be given, and
+  // --overwrite.
   [[nodiscard]] OutputDirectory output() {
     std::string path = option<std::string>("output", "directory for the results");
     return {std::move(path), option<bool>("overwrite", "replace results that are there", false)};
   }
-  // How text files are cut for their readers: text_files(input).with_split_size(job.split_size()). Declares --split-size.
+  // How text files are cut for their readers: text_files(input).with_split_size(job.split_size()).
+  // Declares --split-size.
   [[nodiscard]] std::uint64_t split_size() {
-    return option<ByteSize>("split-size", "bytes of a file that a reader takes at a time", {default_split_bytes}).bytes;
+    return option<ByteSize>("split-size", "bytes of a file that a reader takes at a time",
+                            {default_split_bytes})
+        .bytes;
   }
 
   // Begins a stream: text_files(pattern), collection(values) …

@@ -23,13 +23,16 @@ inline FileSinkOptions with_overwrite(FileSinkOptions options, const OutputDirec
 
 }  // namespace output_detail
 
-[[nodiscard]] inline FileSink<CsvFormat> csv_files(const OutputDirectory& directory, FileSinkOptions options = {}) {
+[[nodiscard]] inline FileSink<CsvFormat> csv_files(const OutputDirectory& directory,
+                                                   FileSinkOptions options = {}) {
   return csv_files(directory.path, output_detail::with_overwrite(options, directory));
 }
-[[nodiscard]] inline FileSink<JsonFormat> json_files(const OutputDirectory& directory, FileSinkOptions options = {}) {
+[[nodiscard]] inline FileSink<JsonFormat> json_files(const OutputDirectory& directory,
+                                                     FileSinkOptions options = {}) {
   return json_files(directory.path, output_detail::with_overwrite(options, directory));
 }
-[[nodiscard]] inline FileSink<LineFormat> line_files(const OutputDirectory& directory, FileSinkOptions options = {}) {
+[[nodiscard]] inline FileSink<LineFormat> line_files(const OutputDirectory& directory,
+                                                     FileSinkOptions options = {}) {
   return line_files(directory.path, output_detail::with_overwrite(options, directory));
 }
 

@@ -6,14 +6,16 @@
 //     int limit = 5;                       // a parameter
 //     ValueState<int> failures;            // keyed only: state of the current key
 //     Timer expiry;                        // keyed only
-//     SideOutput<std::string> refused;     // a second output, read by stream.side(&Alerts::refused)
-//     void on_element(const Login& login, KeyedContext<std::string, Alert>& ctx);
-//     void on_timer(const TimerFiring& firing, KeyedContext<std::string, Alert>& ctx);
-//     void on_end(…)                       // optional: on_end(Context<Out>&) of functions without key
+//     SideOutput<std::string> refused;     // a second output, read by
+//     stream.side(&Alerts::refused) void on_element(const Login& login, KeyedContext<std::string,
+//     Alert>& ctx); void on_timer(const TimerFiring& firing, KeyedContext<std::string, Alert>&
+//     ctx); void on_end(…)                       // optional: on_end(Context<Out>&) of functions
+//     without key
 //   };
 //
-// The context's types say what comes out, and for keyed functions by what key. Two inputs: on_element1 and on_element2.
-// Callbacks of one instance never overlap. Members are found by reflection; their names are their identity.
+// The context's types say what comes out, and for keyed functions by what key. Two inputs:
+// on_element1 and on_element2. Callbacks of one instance never overlap. Members are found by
+// reflection; their names are their identity.
 #pragma once
 
 #include <cstdint>
@@ -70,8 +72,8 @@ class TimerService {
   virtual void remove_processing_timer(TimerIndex timer, ProcessingTime at) = 0;
 };
 
-// A named timer of a keyed function: any number of times per key, each fires once. A time that has passed fires with
-// the next watermark, or at once in processing time.
+// A named timer of a keyed function: any number of times per key, each fires once. A time that has
+// passed fires with the next watermark, or at once in processing time.
 class Timer {
  public:
   void at(EventTime time) { service().add_event_timer(index_, time); }
@@ -124,7 +126,8 @@ class Context {
     }
   }
 
-  // Time of the record being processed, no_timestamp if it has none; of a timer, what it was set to.
+  // Time of the record being processed, no_timestamp if it has none; of a timer, what it was set
+  // to.
   [[nodiscard]] EventTime timestamp() const { return scope_->timestamp; }
   [[nodiscard]] EventTime watermark() const { return scope_->watermark; }
   [[nodiscard]] ProcessingTime processing_time() const { return scope_->clock->processing_time(); }

@@ -1,7 +1,9 @@
-// Streams: what a job's description is made of. A stream is a handle to the output of a step; each call adds a step.
+// Streams: what a job's description is made of. A stream is a handle to the output of a step; each
+// call adds a step.
 //
-// Functions are stored by value and copied into every parallel instance. They are called by one thread at a time per
-// instance, with const access to the record; an exception fails the task with its message.
+// Functions are stored by value and copied into every parallel instance. They are called by one
+// thread at a time per instance, with const access to the record; an exception fails the task with
+// its message.
 #pragma once
 
 #include <concepts>
@@ -53,7 +55,8 @@ template <class F>
 inline constexpr bool never = false;
 
 template <class F, class T>
-concept RangeFunction = std::invocable<F&, const T&> && std::ranges::input_range<std::invoke_result_t<F&, const T&>>;
+concept RangeFunction =
+    std::invocable<F&, const T&> && std::ranges::input_range<std::invoke_result_t<F&, const T&>>;
 
 // The element type of the Collector that F takes second.
 template <class F>
@@ -73,17 +76,25 @@ struct CollectorArgument<R (*)(T, Collector<Out>&)> {
 template <class F>
 struct CollectedBy {};
 template <class F>
-  requires requires { typename CollectorArgument<F>::Type; }
+requires requires {
+  typename CollectorArgument<F>::Type;
+}
 struct CollectedBy<F> : CollectorArgument<F> {};
 template <class F>
-  requires requires { typename CollectorArgument<decltype(&F::operator())>::Type; }
+requires requires {
+  typename CollectorArgument<decltype(&F::operator())>::Type;
+}
 struct CollectedBy<F> : CollectorArgument<decltype(&F::operator())> {};
 
 template <class F>
-concept CollectingFunction = requires { typename CollectedBy<F>::Type; };
+concept CollectingFunction = requires {
+  typename CollectedBy<F>::Type;
+};
 
 template <class F>
-concept OneInputFunction = requires { typename process_detail::CallbackTypes<decltype(&F::on_element)>::Value; };
+concept OneInputFunction = requires {
+  typename process_detail::CallbackTypes<decltype(&F::on_element)>::Value;
+};
 template <class F>
 concept TwoInputFunction = requires {
   typename process_detail::CallbackTypes<decltype(&F::on_element1)>::Value;
@@ -94,10 +105,12 @@ template <class T, class F>
 class FunctionPartitioner final : public CustomPartitioner {
  public:
   explicit FunctionPartitioner(F f) : f_(std::move(f)) {}
-  void choose(const AnyBatch& batch, std::uint32_t count, std::vector<std::uint32_t>& targets) const override {
+  void choose(const AnyBatch& batch, std::uint32_t count,
+              std::vector<std::uint32_t>& targets) const override {
     const auto& values = static_cast<const Batch<T>&>(batch).values;
     targets.clear();
-    for (const T& value : values) targets.push_back(static_cast<std::uint32_t>(std::invoke(f_, value, count)));
+    for (const T& value : values)
+      targets.push_back(static_cast<std::uint32_t>(std::invoke(f_, value, count)));
   }
 
  private:
@@ -106,7 +119,8 @@ class FunctionPartitioner final : public CustomPartitioner {
 
 }  // namespace stream_detail
 
-// What every kind of stream can say about the step it comes from. Self is the stream type, returned for chaining.
+// What every kind of stream can say about the step it comes from. Self is the stream type, returned
+// for chaining.
 template <class Self>
 class StepSettings {
  public:
@@ -166,17 +180,21 @@ class Stream : public StepSettings<Stream<T>> {
   using value_type = T;
 
   // For the API's own use: `builder` outlives the stream.
-  Stream(PlanBuilder& builder, std::vector<Origin> origins) : builder_(&builder), origins_(std::move(origins)) {}
+  Stream(PlanBuilder& builder, std::vector<Origin> origins)
+      : builder_(&builder), origins_(std::move(origins)) {}
 
   // One record for each: f(const T&) → U.
   template <class F>
   [[nodiscard]] auto map(F f) const {
     if constexpr (std::invocable<F&, const T&>) {
       using U = stream_detail::ResultOf<F, const T&>;
-      static_assert(!std::is_void_v<U>, "weir: map needs a function that returns something; use filter or process");
-      return then<U>(transform<U>("map", [f] { return std::make_unique<MapOperator<T, U, F>>(f); }));
+      static_assert(!std::is_void_v<U>,
+                    "weir: map needs a function that returns something; use filter or process");
+      return then<U>(
+          transform<U>("map", [f] { return std::make_unique<MapOperator<T, U, F>>(f); }));
     } else {
-      static_assert(stream_detail::never<F>, "weir: map needs a function callable with a const record");
+      static_assert(stream_detail::never<F>,
+                    "weir: map needs a function callable with a const record");
     }
   }
 
@@ -185,30 +203,36 @@ class Stream : public StepSettings<Stream<T>> {
   [[nodiscard]] Stream filter(Predicate keeps) const {
     static_assert(std::predicate<Predicate&, const T&>,
                   "weir: filter needs a function from a const record to bool");
-    return then<T>(transform<T>("filter", [keeps] { return std::make_unique<FilterOperator<T, Predicate>>(keeps); }));
+    return then<T>(transform<T>(
+        "filter", [keeps] { return std::make_unique<FilterOperator<T, Predicate>>(keeps); }));
   }
 
-  // Any number of records for each: f returns a range of them, which may be lazy, or takes (const T&, Collector<U>&).
+  // Any number of records for each: f returns a range of them, which may be lazy, or takes (const
+  // T&, Collector<U>&).
   template <class F>
   [[nodiscard]] auto flat_map(F f) const {
     if constexpr (stream_detail::RangeFunction<F, T>) {
       using U = std::ranges::range_value_t<std::invoke_result_t<F&, const T&>>;
-      return then<U>(transform<U>("flat map", [f] { return std::make_unique<FlatMapOperator<T, U, F>>(f); }));
+      return then<U>(
+          transform<U>("flat map", [f] { return std::make_unique<FlatMapOperator<T, U, F>>(f); }));
     } else if constexpr (stream_detail::CollectingFunction<F>) {
       using U = typename stream_detail::CollectedBy<F>::Type;
-      return then<U>(
-          transform<U>("flat map", [f] { return std::make_unique<CollectingFlatMapOperator<T, U, F>>(f); }));
+      return then<U>(transform<U>(
+          "flat map", [f] { return std::make_unique<CollectingFlatMapOperator<T, U, F>>(f); }));
     } else {
       static_assert(stream_detail::never<F>,
-                    "weir: flat_map needs a function that returns a range, or one that takes (const T&, Collector<U>&)");
+                    "weir: flat_map needs a function that returns a range, or one that takes "
+                    "(const T&, Collector<U>&)");
     }
   }
 
-  // Records that f(const T&) → Result<U> or std::optional<U> can read. Others are counted and the first ones shown; with
+  // Records that f(const T&) → Result<U> or std::optional<U> can read. Others are counted and the
+  // first ones shown; with
   // --strict the first fails the job.
   template <class F>
   [[nodiscard]] auto parse(std::string name, F f) const {
-    static_assert(std::invocable<F&, const T&>, "weir: parse needs a function callable with a const record");
+    static_assert(std::invocable<F&, const T&>,
+                  "weir: parse needs a function callable with a const record");
     using U = typename stream_detail::ResultOf<F, const T&>::value_type;
     auto node = transform<U>("parse", [f] { return std::make_unique<ParseOperator<T, U, F>>(f); });
     node.name = std::move(name);
@@ -216,7 +240,8 @@ class Stream : public StepSettings<Stream<T>> {
     return then<U>(std::move(node));
   }
 
-  // Gives records their time, extract(const T&) → EventTime or std::chrono::sys_time, and the stream watermarks.
+  // Gives records their time, extract(const T&) → EventTime or std::chrono::sys_time, and the
+  // stream watermarks.
   template <class Extract>
   [[nodiscard]] Stream event_time(Extract extract, WatermarkStrategy strategy) const {
     static_assert(std::invocable<Extract&, const T&>,
@@ -231,8 +256,8 @@ class Stream : public StepSettings<Stream<T>> {
   [[nodiscard]] KeyedStream<T, Selector> key_by(Selector selector) const {
     return keyed(std::move(selector), Partitioning::hash);
   }
-  // The same for a stream that is partitioned by that key already: nothing moves. Records that are not where they
-  // belong fail the job.
+  // The same for a stream that is partitioned by that key already: nothing moves. Records that are
+  // not where they belong fail the job.
   template <class Selector>
   [[nodiscard]] KeyedStream<T, Selector> reinterpret_as_keyed(Selector selector) const {
     return keyed(std::move(selector), Partitioning::forward);
@@ -241,7 +266,8 @@ class Stream : public StepSettings<Stream<T>> {
   // This stream and others as one; their records mix in any order.
   [[nodiscard]] Stream union_with(std::initializer_list<Stream> others) const {
     std::vector<Origin> all = origins_;
-    for (const Stream& other : others) all.insert(all.end(), other.origins_.begin(), other.origins_.end());
+    for (const Stream& other : others)
+      all.insert(all.end(), other.origins_.begin(), other.origins_.end());
     return Stream(*builder_, std::move(all));
   }
   [[nodiscard]] Stream union_with(const Stream& other) const { return union_with({other}); }
@@ -262,22 +288,27 @@ class Stream : public StepSettings<Stream<T>> {
                   "weir: this function works per key: put .key_by(…) before .process(…)");
     using Out = typename Ctx::Output;
     static_assert(!declares_state<F>(),
-                  "weir: this function has state or timers, which belong to a key: put .key_by(…) before .process(…)");
-    auto node = transform<Out>("process", [function] { return std::make_unique<ProcessOperator<F, Out, T>>(function); });
+                  "weir: this function has state or timers, which belong to a key: put .key_by(…) "
+                  "before .process(…)");
+    auto node = transform<Out>(
+        "process", [function] { return std::make_unique<ProcessOperator<F, Out, T>>(function); });
     node.name = std::move(name);
     node.name_given = true;
     append_side_outputs(function, node.outputs, node.output_names);
     return then<Out>(std::move(node));
   }
 
-  // A side output of the process function this stream comes from, by its member: stream.side(&Alerts::refused).
+  // A side output of the process function this stream comes from, by its member:
+  // stream.side(&Alerts::refused).
   template <class F, class U>
   [[nodiscard]] Stream<U> side(SideOutput<U> F::*member) const {
     Origin origin = origins_.front();
     origin.port = side_output_port(member);
     const auto& node = builder_->node(origin.node);
-    if (origin.port.value >= node.outputs.size() || node.outputs[origin.port.value].batch != &batch_type_of<U>()) {
-      builder_->add_mistake("'" + node.name + "' has no such side output: ask the stream that .process(…) returned");
+    if (origin.port.value >= node.outputs.size() ||
+        node.outputs[origin.port.value].batch != &batch_type_of<U>()) {
+      builder_->add_mistake("'" + node.name +
+                            "' has no such side output: ask the stream that .process(…) returned");
       origin.port = {};
     }
     return Stream<U>(*builder_, {origin});
@@ -293,18 +324,20 @@ class Stream : public StepSettings<Stream<T>> {
   // choose(const T&, subtask count) → number of the subtask.
   template <class Choose>
   [[nodiscard]] Stream partition_custom(Choose choose) const {
-    static_assert(std::invocable<const Choose&, const T&, std::uint32_t>,
-                  "weir: partition_custom needs a function (const T&, std::uint32_t subtasks) → subtask");
+    static_assert(
+        std::invocable<const Choose&, const T&, std::uint32_t>,
+        "weir: partition_custom needs a function (const T&, std::uint32_t subtasks) → subtask");
     Stream result = partitioned(Partitioning::custom);
-    const auto custom = std::make_shared<const stream_detail::FunctionPartitioner<T, Choose>>(std::move(choose));
+    const auto custom =
+        std::make_shared<const stream_detail::FunctionPartitioner<T, Choose>>(std::move(choose));
     for (Origin& origin : result.origins_) origin.custom = custom;
     return result;
   }
 
   // Ends the branch in a sink: print(), csv_files(directory) …
   template <class Sink>
-    requires SinkDescription<Sink, T>
-  SinkStep to(std::string name, Sink sink) const {
+  requires SinkDescription<Sink, T> SinkStep to(std::string name, Sink sink)
+  const {
     LogicalNode node = sink_node(sink);
     node.name = std::move(name);
     node.name_given = true;
@@ -371,9 +404,11 @@ class Stream : public StepSettings<Stream<T>> {
   [[nodiscard]] KeyedStream<T, Selector> keyed(Selector selector, Partitioning partitioning) const {
     static_assert(std::invocable<const Selector&, const T&>,
                   "weir: key_by needs a function or member of the record that gives a key");
-    static_assert(Hashable<KeyOf<Selector, T>>,
-                  "weir: this key has no hash: use numbers, strings, enums, times, or aggregates of them");
-    return KeyedStream<T, Selector>(*builder_, partitioned(partitioning).origins_, std::move(selector));
+    static_assert(
+        Hashable<KeyOf<Selector, T>>,
+        "weir: this key has no hash: use numbers, strings, enums, times, or aggregates of them");
+    return KeyedStream<T, Selector>(*builder_, partitioned(partitioning).origins_,
+                                    std::move(selector));
   }
 
   PlanBuilder* builder_;
@@ -399,7 +434,8 @@ class RollingStream : public Stream<Out> {
 template <class T, class Selector>
 class WindowedStream;
 
-// A stream whose records of one key are in one subtask. Steps on it have state and so a name, their identity on restore.
+// A stream whose records of one key are in one subtask. Steps on it have state and so a name, their
+// identity on restore.
 template <class T, class Selector>
 class KeyedStream {
  public:
@@ -409,17 +445,21 @@ class KeyedStream {
       : builder_(&builder),
         origins_(std::move(origins)),
         selector_(std::move(selector)),
-        hasher_(std::make_shared<const SelectorHasher<T, Selector>>(selector_, builder.next_key_tag())) {}
+        hasher_(std::make_shared<const SelectorHasher<T, Selector>>(selector_,
+                                                                    builder.next_key_tag())) {}
 
   // A running value per key: Agg is an AggregateFunction. Rows are Keyed<K, result>.
   template <class Agg>
   [[nodiscard]] auto aggregate(std::string name, Agg agg) const {
     static_assert(AggregateFunction<Agg, T>,
-                  "weir: an aggregate needs a default-constructible Accumulator, add(Accumulator&, const T&) const "
+                  "weir: an aggregate needs a default-constructible Accumulator, add(Accumulator&, "
+                  "const T&) const "
                   "and result(const Accumulator&) const");
     using Row = Keyed<K, AggregateResult<Agg>>;
     return rolling<Row>(std::move(name), "aggregate", std::move(agg),
-                        [](const K& key, AggregateResult<Agg> value) { return Row{key, std::move(value)}; });
+                        [](const K& key, AggregateResult<Agg> value) {
+                          return Row{key, std::move(value)};
+                        });
   }
   [[nodiscard]] auto count(std::string name) const { return aggregate(std::move(name), Count{}); }
   // Of a field: a member pointer or a function of the record.
@@ -452,13 +492,17 @@ class KeyedStream {
   template <class F>
   [[nodiscard]] auto process(std::string name, F function) const {
     static_assert(stream_detail::OneInputFunction<F>,
-                  "weir: a keyed process function needs one void on_element(const T&, KeyedContext<K, Out>&)");
+                  "weir: a keyed process function needs one void on_element(const T&, "
+                  "KeyedContext<K, Out>&)");
     using Ctx = typename process_detail::CallbackTypes<decltype(&F::on_element)>::ContextType;
     using Out = typename Ctx::Output;
     static_assert(std::is_same_v<Ctx, KeyedContext<K, Out>>,
                   "weir: the function's KeyedContext must name the stream's key type");
-    static_assert(!declares_timer<F>() || requires(F f, const TimerFiring& firing, Ctx& ctx) { f.on_timer(firing, ctx); },
-                  "weir: the function has a Timer but no void on_timer(const TimerFiring&, KeyedContext<K, Out>&)");
+    static_assert(
+        !declares_timer<F>() ||
+            requires(F f, const TimerFiring& firing, Ctx& ctx) { f.on_timer(firing, ctx); },
+        "weir: the function has a Timer but no void on_timer(const TimerFiring&, KeyedContext<K, "
+        "Out>&)");
     auto node = keyed_node<Out>(std::move(name), "process", [function, selector = selector_] {
       using Op = KeyedProcessOperator<F, K, Out, std::tuple<Selector>, T>;
       return std::make_unique<Op>(function, std::tuple{selector});
@@ -469,8 +513,10 @@ class KeyedStream {
 
   // This stream and another of the same key into one function.
   template <class U, class SelectorU>
-  [[nodiscard]] KeyedConnectedStreams<T, Selector, U, SelectorU> connect(const KeyedStream<U, SelectorU>& other) const {
-    static_assert(std::is_same_v<K, KeyOf<SelectorU, U>>, "weir: connected keyed streams need the same key type");
+  [[nodiscard]] KeyedConnectedStreams<T, Selector, U, SelectorU> connect(
+      const KeyedStream<U, SelectorU>& other) const {
+    static_assert(std::is_same_v<K, KeyOf<SelectorU, U>>,
+                  "weir: connected keyed streams need the same key type");
     return KeyedConnectedStreams<T, Selector, U, SelectorU>(*this, other);
   }
 
@@ -509,7 +555,8 @@ class KeyedStream {
         return std::make_unique<Op>(selector, agg, make, emission);
       });
     };
-    auto node = keyed_node<Row>(std::move(name), std::move(kind), make_factory(Emission::each_record));
+    auto node =
+        keyed_node<Row>(std::move(name), std::move(kind), make_factory(Emission::each_record));
     return RollingStream(then<Row>(std::move(node)), std::move(make_factory));
   }
 
@@ -519,22 +566,26 @@ class KeyedStream {
   std::shared_ptr<const KeyHasher> hasher_;
 };
 
-// Records per key and window of event time. Results carry the window's last millisecond as their time.
+// Records per key and window of event time. Results carry the window's last millisecond as their
+// time.
 template <class T, class Selector>
 class WindowedStream {
  public:
   using K = KeyOf<Selector, T>;
 
-  WindowedStream(KeyedStream<T, Selector> stream, Tumbling windows) : stream_(std::move(stream)), windows_(windows) {}
+  WindowedStream(KeyedStream<T, Selector> stream, Tumbling windows)
+      : stream_(std::move(stream)), windows_(windows) {}
 
   // make(const K&, Window, result) → the row.
   template <class Agg, class Make>
   [[nodiscard]] auto aggregate(std::string name, Agg agg, Make make) const {
     static_assert(AggregateFunction<Agg, T>,
-                  "weir: an aggregate needs a default-constructible Accumulator, add(Accumulator&, const T&) const "
+                  "weir: an aggregate needs a default-constructible Accumulator, add(Accumulator&, "
+                  "const T&) const "
                   "and result(const Accumulator&) const");
     static_assert(std::invocable<Make&, const K&, Window, AggregateResult<Agg>>,
-                  "weir: the result function needs to be callable with (const Key&, Window, the aggregate's result)");
+                  "weir: the result function needs to be callable with (const Key&, Window, the "
+                  "aggregate's result)");
     using Row = stream_detail::ResultOf<Make, const K&, Window, AggregateResult<Agg>>;
     using Op = TumblingWindowOperator<T, Selector, Agg, Row, Make>;
     return stream_.template then<Row>(stream_.template keyed_node<Row>(
@@ -547,9 +598,10 @@ class WindowedStream {
   template <class Agg>
   [[nodiscard]] auto aggregate(std::string name, Agg agg) const {
     using Row = Windowed<K, AggregateResult<Agg>>;
-    return aggregate(std::move(name), std::move(agg), [](const K& key, Window window, AggregateResult<Agg> value) {
-      return Row{window.start, window.end, key, std::move(value)};
-    });
+    return aggregate(std::move(name), std::move(agg),
+                     [](const K& key, Window window, AggregateResult<Agg> value) {
+                       return Row{window.start, window.end, key, std::move(value)};
+                     });
   }
   [[nodiscard]] auto count(std::string name) const { return aggregate(std::move(name), Count{}); }
   template <class Field>
@@ -585,13 +637,16 @@ class ConnectedStreams {
   template <class F>
   [[nodiscard]] auto process(std::string name, F function) const {
     static_assert(stream_detail::TwoInputFunction<F>,
-                  "weir: a co-process function needs on_element1(const A&, Context<Out>&) and on_element2(const B&, …)");
+                  "weir: a co-process function needs on_element1(const A&, Context<Out>&) and "
+                  "on_element2(const B&, …)");
     using Ctx = typename process_detail::CallbackTypes<decltype(&F::on_element1)>::ContextType;
     using Out = typename Ctx::Output;
     static_assert(std::is_same_v<Ctx, Context<Out>>,
-                  "weir: this function works per key: connect streams that are keyed, a.key_by(…).connect(b.key_by(…))");
+                  "weir: this function works per key: connect streams that are keyed, "
+                  "a.key_by(…).connect(b.key_by(…))");
     static_assert(!declares_state<F>(),
-                  "weir: this function has state or timers, which belong to a key: connect streams that are keyed");
+                  "weir: this function has state or timers, which belong to a key: connect streams "
+                  "that are keyed");
     LogicalNode node;
     node.name = std::move(name);
     node.name_given = true;
@@ -623,14 +678,18 @@ class KeyedConnectedStreams {
   template <class F>
   [[nodiscard]] auto process(std::string name, F function) const {
     static_assert(stream_detail::TwoInputFunction<F>,
-                  "weir: a keyed co-process function needs on_element1(const A&, KeyedContext<K, Out>&) and on_element2");
+                  "weir: a keyed co-process function needs on_element1(const A&, KeyedContext<K, "
+                  "Out>&) and on_element2");
     using K = KeyOf<SelectorA, A>;
     using Ctx = typename process_detail::CallbackTypes<decltype(&F::on_element1)>::ContextType;
     using Out = typename Ctx::Output;
     static_assert(std::is_same_v<Ctx, KeyedContext<K, Out>>,
                   "weir: the function's KeyedContext must name the streams' key type");
-    static_assert(!declares_timer<F>() || requires(F f, const TimerFiring& firing, Ctx& ctx) { f.on_timer(firing, ctx); },
-                  "weir: the function has a Timer but no void on_timer(const TimerFiring&, KeyedContext<K, Out>&)");
+    static_assert(
+        !declares_timer<F>() ||
+            requires(F f, const TimerFiring& firing, Ctx& ctx) { f.on_timer(firing, ctx); },
+        "weir: the function has a Timer but no void on_timer(const TimerFiring&, KeyedContext<K, "
+        "Out>&)");
     auto node = first_.template keyed_node<Out>(
         std::move(name), "co-process", [function, a = first_.selector(), b = second_.selector()] {
           using Op = KeyedProcessOperator<F, K, Out, std::tuple<SelectorA, SelectorB>, A, B>;

@@ -48,7 +48,8 @@ class ListedSplits final : public SplitEnumerator {
   [[nodiscard]] std::size_t reserved_for_others(SubtaskIndex reader) const {
     std::size_t reserved = 0;
     for (std::size_t i = 0; i < given_.size(); ++i) {
-      if (i != reader.value && given_[i] < reserved_per_reader_) reserved += reserved_per_reader_ - given_[i];
+      if (i != reader.value && given_[i] < reserved_per_reader_)
+        reserved += reserved_per_reader_ - given_[i];
     }
     return reserved;
   }

@@ -20,9 +20,9 @@ struct SplitList {
 // Lists the splits for so many readers. Called by open(), so it may block.
 using ListSplits = std::function<Result<SplitList>(std::uint32_t reader_count)>;
 
-// Hands the splits out in their order, one at a time, to whoever asks; those added back come first. The last ones are
-// kept for readers that have not had two yet (or their share, if that is less): a reader that is up before the others
-// does not take all of a small input.
+// Hands the splits out in their order, one at a time, to whoever asks; those added back come first.
+// The last ones are kept for readers that have not had two yet (or their share, if that is less): a
+// reader that is up before the others does not take all of a small input.
 [[nodiscard]] std::unique_ptr<SplitEnumerator> enumerate_list(ListSplits list);
 
 }  // namespace weir

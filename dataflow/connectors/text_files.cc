@@ -184,7 +184,8 @@ std::optional<std::uint64_t> count_lines_before(const std::string& path, std::ui
 
 std::string TextLine::place() const {
   const auto before = count_lines_before(file, offset);
-  return before ? file + ":" + std::to_string(*before + 1) : file + " at byte " + std::to_string(offset);
+  return before ? file + ":" + std::to_string(*before + 1)
+                : file + " at byte " + std::to_string(offset);
 }
 
 template <class Line>

@@ -11,21 +11,24 @@
 
 namespace weir {
 
-inline EventTime to_event_time(EventTime time) { return time; }
+inline EventTime to_event_time(EventTime time) {
+  return time;
+}
 template <class D>
 EventTime to_event_time(std::chrono::time_point<std::chrono::system_clock, D> time) {
   return EventTime::of(time);
 }
 
-// Sets the times in place and passes batches on as they are; a watermark follows each batch that moves it. Watermarks
-// from before are replaced, but for the last.
+// Sets the times in place and passes batches on as they are; a watermark follows each batch that
+// moves it. Watermarks from before are replaced, but for the last.
 template <class T, class Extract>
 class EventTimeOperator final : public Operator {
  public:
   EventTimeOperator(Extract extract, WatermarkStrategy strategy)
       : extract_(std::move(extract)), watermarks_(strategy) {}
 
-  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs& out) override {
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
+                                         Outputs& out) override {
     if (rows.begin == 0) writable(in).times.resize(in->size());
     auto& batch = batch_cast<T>(*in);
     for (std::size_t row = rows.begin; row < rows.end; ++row) {

@@ -39,8 +39,9 @@ class SelectorHasher final : public KeyHasher {
   KeyTag tag_;
 };
 
-// Refuses rows that this subtask cannot hold the state of: either the stream was declared keyed and is not, or the
-// selector gives another key each time it is asked. One row's key is asked again; all rows' groups are compared.
+// Refuses rows that this subtask cannot hold the state of: either the stream was declared keyed and
+// is not, or the selector gives another key each time it is asked. One row's key is asked again;
+// all rows' groups are compared.
 template <class T, class Selector>
 Result<void> check_keys(const Batch<T>& batch, RowRange rows, const Selector& selector,
                         const KeyGroupSlice& slice, const std::string& operator_name) {
@@ -55,13 +56,16 @@ Result<void> check_keys(const Batch<T>& batch, RowRange rows, const Selector& se
     }
   }
   if (strangers != 0) {
-    return Error{Errc::user_code, "'" + operator_name + "' received records of keys that belong to another subtask: "
-                                  "reinterpret_as_keyed needs a stream that is already partitioned by this key"};
+    return Error{Errc::user_code,
+                 "'" + operator_name +
+                     "' received records of keys that belong to another subtask: "
+                     "reinterpret_as_keyed needs a stream that is already partitioned by this key"};
   }
   if (hash_of(std::invoke(selector, batch.values[rows.begin])) != hashes[rows.begin]) {
-    return Error{Errc::user_code, "the key function of '" + operator_name +
-                                      "' gave two different keys for the same record: a key must depend on nothing "
-                                      "but the record (no random numbers, clocks or counters)"};
+    return Error{Errc::user_code,
+                 "the key function of '" + operator_name +
+                     "' gave two different keys for the same record: a key must depend on nothing "
+                     "but the record (no random numbers, clocks or counters)"};
   }
   return {};
 }

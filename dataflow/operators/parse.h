@@ -14,7 +14,8 @@
 
 namespace weir {
 
-// Where a record came from, for messages: "access.log:17" for lines of files (see TextLine), else its beginning.
+// Where a record came from, for messages: "access.log:17" for lines of files (see TextLine), else
+// its beginning.
 template <class T>
 [[nodiscard]] std::string place_of(const T& record) {
   if constexpr (requires { record.place(); }) {
@@ -28,8 +29,8 @@ template <class T>
   }
 }
 
-// f(const In&) → Result<Out> or std::optional<Out>. A record that does not parse is counted and skipped, the first few
-// are shown; in strict mode it fails the task.
+// f(const In&) → Result<Out> or std::optional<Out>. A record that does not parse is counted and
+// skipped, the first few are shown; in strict mode it fails the task.
 template <class In, class Out, class F>
 class ParseOperator final : public Operator {
  public:
@@ -40,7 +41,8 @@ class ParseOperator final : public Operator {
     return {};
   }
 
-  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs& out) override {
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
+                                         Outputs& out) override {
     const auto& input = batch_cast<In>(*in);
     auto& output = out.port<Out>();
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
@@ -65,8 +67,9 @@ class ParseOperator final : public Operator {
 
   Result<void> refuse(const In& record, const std::string& why) {
     if (context_->strict) {
-      return Error{Errc::bad_record, place_of(record) + ": " + why + " (step '" + context_->operator_name +
-                                         "'; without --strict such records are counted and skipped)"};
+      return Error{Errc::bad_record,
+                   place_of(record) + ": " + why + " (step '" + context_->operator_name +
+                       "'; without --strict such records are counted and skipped)"};
     }
     ++context_->metrics->bad_records;
     if (shown_ < shown_max) {

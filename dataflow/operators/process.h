@@ -43,20 +43,25 @@ template <class F>
 consteval bool declares_timer() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
     return (std::is_same_v<std::tuple_element_t<I, FieldTypes<F>>, Timer> || ...);
-  }(std::make_index_sequence<field_count<F>>{});
+  }
+  (std::make_index_sequence<field_count<F>>{});
 }
 
 // Whether a function has state or timers, which belong to a key.
 template <class F>
 consteval bool declares_state() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
-    return (process_detail::is_value_state<std::tuple_element_t<I, FieldTypes<F>>> || ...) || declares_timer<F>();
-  }(std::make_index_sequence<field_count<F>>{});
+    return (process_detail::is_value_state<std::tuple_element_t<I, FieldTypes<F>>> || ...) ||
+           declares_timer<F>();
+  }
+  (std::make_index_sequence<field_count<F>>{});
 }
 
-// The output ports that a function's members declare, in the order of the members, behind the main port.
+// The output ports that a function's members declare, in the order of the members, behind the main
+// port.
 template <class F>
-void append_side_outputs(const F& function, std::vector<PortType>& ports, std::vector<std::string>& names) {
+void append_side_outputs(const F& function, std::vector<PortType>& ports,
+                         std::vector<std::string>& names) {
   for_each_field(function, [&](std::string_view name, const auto& field) {
     using Member = std::remove_cvref_t<decltype(field)>;
     if constexpr (process_detail::is_side_output<Member>) {
@@ -100,7 +105,8 @@ class ProcessOperator final : public Operator {
     return {};
   }
 
-  [[nodiscard]] Result<Progress> process(InputPort port, BatchPtr& in, RowRange rows, Outputs& out) override {
+  [[nodiscard]] Result<Progress> process(InputPort port, BatchPtr& in, RowRange rows,
+                                         Outputs& out) override {
     if constexpr (sizeof...(Inputs) == 2) {
       if (port.value == 1) return process_rows<1>(*in, rows, out);
     }
@@ -114,7 +120,7 @@ class ProcessOperator final : public Operator {
   }
 
   [[nodiscard]] Result<StepResult> finish(Outputs& out) override {
-    if constexpr (requires(F& f, Context<Out>& ctx) { f.on_end(ctx); }) {
+    if constexpr (requires(F & f, Context<Out> & ctx) { f.on_end(ctx); }) {
       scope_.outputs = &out;
       scope_.timestamp = no_timestamp;
       Context<Out> context(scope_);
@@ -150,7 +156,8 @@ class ProcessOperator final : public Operator {
   CallbackScope scope_;
 };
 
-// A keyed function, of one or two inputs, each with its selector: state and timers belong to the current key.
+// A keyed function, of one or two inputs, each with its selector: state and timers belong to the
+// current key.
 template <class F, class K, class Out, class Selectors, class... Inputs>
 class KeyedProcessOperator final : public Operator, private TimerService {
  public:
@@ -167,7 +174,8 @@ class KeyedProcessOperator final : public Operator, private TimerService {
       if constexpr (process_detail::is_side_output<Member>) {
         field.bind({++port}, scope_);
       } else if constexpr (process_detail::is_value_state<Member>) {
-        field.bind(std::make_shared<MemoryValueAccess<K, typename Member::Value>>(context.keys, current_));
+        field.bind(
+            std::make_shared<MemoryValueAccess<K, typename Member::Value>>(context.keys, current_));
       } else if constexpr (std::is_same_v<Member, Timer>) {
         field.bind({timer++}, *this);
       }
@@ -175,7 +183,8 @@ class KeyedProcessOperator final : public Operator, private TimerService {
     return {};
   }
 
-  [[nodiscard]] Result<Progress> process(InputPort port, BatchPtr& in, RowRange rows, Outputs& out) override {
+  [[nodiscard]] Result<Progress> process(InputPort port, BatchPtr& in, RowRange rows,
+                                         Outputs& out) override {
     if constexpr (sizeof...(Inputs) == 2) {
       if (port.value == 1) return process_rows<1>(*in, rows, out);
     }
@@ -184,9 +193,10 @@ class KeyedProcessOperator final : public Operator, private TimerService {
 
   [[nodiscard]] Result<StepResult> on_watermark(EventTime watermark, Outputs& out) override {
     scope_.watermark = watermark;
-    const StepResult fired = fire_due(event_timers_, watermark.ms, out, [](const TimerEntry<K>& entry) {
-      return TimerFiring{entry.timer, EventTime{entry.time_ms}, {}};
-    });
+    const StepResult fired =
+        fire_due(event_timers_, watermark.ms, out, [](const TimerEntry<K>& entry) {
+          return TimerFiring{entry.timer, EventTime{entry.time_ms}, {}};
+        });
     if (fired == StepResult::done) out.emit_watermark(watermark);
     return fired;
   }
@@ -211,7 +221,8 @@ class KeyedProcessOperator final : public Operator, private TimerService {
     using T = std::tuple_element_t<Input, std::tuple<Inputs...>>;
     const auto& input = batch_cast<T>(any);
     const auto& selector = std::get<Input>(selectors_);
-    WEIR_TRY(check_keys(input, rows, selector, operator_context_->keys, operator_context_->operator_name));
+    WEIR_TRY(check_keys(input, rows, selector, operator_context_->keys,
+                        operator_context_->operator_name));
     scope_.outputs = &out;
     Ctx context(scope_, current_);
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
@@ -232,7 +243,8 @@ class KeyedProcessOperator final : public Operator, private TimerService {
   }
 
   template <class MakeFiring>
-  StepResult fire_due(TimerQueue<K>& timers, std::int64_t now_ms, Outputs& out, MakeFiring make_firing) {
+  StepResult fire_due(TimerQueue<K>& timers, std::int64_t now_ms, Outputs& out,
+                      MakeFiring make_firing) {
     scope_.outputs = &out;
     Ctx context(scope_, current_);
     for (int fired = 1;; ++fired) {
@@ -243,8 +255,10 @@ class KeyedProcessOperator final : public Operator, private TimerService {
       scope_.timestamp = firing.event_time.value_or(no_timestamp);
       current_.key = std::move(entry->key);
       current_.hash = hash_of(current_.key);
-      if constexpr (requires { function_.on_timer(firing, context); }) function_.on_timer(firing, context);
-      if (fired % firings_between_clock_reads == 0 && out.budget().spent()) return StepResult::yield;
+      if constexpr (requires { function_.on_timer(firing, context); })
+        function_.on_timer(firing, context);
+      if (fired % firings_between_clock_reads == 0 && out.budget().spent())
+        return StepResult::yield;
     }
     scope_.outputs = nullptr;
     return StepResult::done;

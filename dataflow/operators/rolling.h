@@ -37,13 +37,15 @@ class RollingOperator final : public Operator {
     return {};
   }
 
-  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs& out) override {
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
+                                         Outputs& out) override {
     const auto& input = batch_cast<T>(*in);
     WEIR_TRY(check_keys(input, rows, selector_, context_->keys, context_->operator_name));
     auto& output = out.port<Out>();
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (output.full()) return Progress{StepResult::output_full, row};
-      if (row + prefetch_distance < rows.end) table_->prefetch(input.hashes[row + prefetch_distance]);
+      if (row + prefetch_distance < rows.end)
+        table_->prefetch(input.hashes[row + prefetch_distance]);
       const T& value = input.values[row];
       const auto& key = std::invoke(selector_, value);
       Accumulator& acc = table_->find_or_insert(input.hashes[row], key);

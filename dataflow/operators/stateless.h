@@ -17,7 +17,8 @@ class MapOperator final : public Operator {
  public:
   explicit MapOperator(F f) : f_(std::move(f)) {}
 
-  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs& out) override {
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
+                                         Outputs& out) override {
     const auto& input = batch_cast<In>(*in);
     auto& output = out.port<Out>();
     const bool timed = !input.times.empty();
@@ -41,7 +42,8 @@ class FilterOperator final : public Operator {
  public:
   explicit FilterOperator(Predicate keeps) : keeps_(std::move(keeps)) {}
 
-  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs& out) override {
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
+                                         Outputs& out) override {
     auto& input = batch_cast<T>(*in);
     auto& output = out.port<T>();
     const bool timed = !input.times.empty();
@@ -68,14 +70,16 @@ class FilterOperator final : public Operator {
   Predicate keeps_;
 };
 
-// flat_map with a function that returns a range. The range may be lazy, a view of the record: the operator stops in the
-// middle of it when the output is full, so a record may expand to any number of others in bounded memory.
+// flat_map with a function that returns a range. The range may be lazy, a view of the record: the
+// operator stops in the middle of it when the output is full, so a record may expand to any number
+// of others in bounded memory.
 template <class In, class Out, class F>
 class FlatMapOperator final : public Operator {
  public:
   explicit FlatMapOperator(F f) : f_(std::move(f)) {}
 
-  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs& out) override {
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
+                                         Outputs& out) override {
     const auto& input = batch_cast<In>(*in);
     auto& output = out.port<Out>();
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
@@ -95,7 +99,8 @@ class FlatMapOperator final : public Operator {
   }
 
  private:
-  using Range = decltype(std::views::all(std::invoke(std::declval<F&>(), std::declval<const In&>())));
+  using Range =
+      decltype(std::views::all(std::invoke(std::declval<F&>(), std::declval<const In&>())));
 
   // One record's range, and how far it was read. Not movable: the iterators belong to the range.
   struct Expansion {
@@ -119,7 +124,8 @@ class FlatMapOperator final : public Operator {
 template <class T>
 class Collector {
  public:
-  Collector(Output<T>& output, bool timed, EventTime at) : output_(&output), timed_(timed), at_(at) {}
+  Collector(Output<T>& output, bool timed, EventTime at)
+      : output_(&output), timed_(timed), at_(at) {}
 
   void operator()(T value) {
     if (timed_) {
@@ -136,13 +142,15 @@ class Collector {
   EventTime at_;
 };
 
-// flat_map with a function (record, Collector&). What one call collects is kept at once, however much it is.
+// flat_map with a function (record, Collector&). What one call collects is kept at once, however
+// much it is.
 template <class In, class Out, class F>
 class CollectingFlatMapOperator final : public Operator {
  public:
   explicit CollectingFlatMapOperator(F f) : f_(std::move(f)) {}
 
-  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs& out) override {
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
+                                         Outputs& out) override {
     const auto& input = batch_cast<In>(*in);
     auto& output = out.port<Out>();
     const bool timed = !input.times.empty();

@@ -14,9 +14,10 @@
 
 namespace weir {
 
-// Keeps an accumulator per key and window, in one table per window, which is dropped whole when the window has fired.
-// A window fires when the watermark reaches its last millisecond; a record that comes later is late: counted and dropped.
-// Make (const K&, Window, result) → Out says what comes out, with the window's last millisecond as its time.
+// Keeps an accumulator per key and window, in one table per window, which is dropped whole when the
+// window has fired. A window fires when the watermark reaches its last millisecond; a record that
+// comes later is late: counted and dropped. Make (const K&, Window, result) → Out says what comes
+// out, with the window's last millisecond as its time.
 template <class T, class Selector, class Agg, class Out, class Make>
 class TumblingWindowOperator final : public Operator {
  public:
@@ -33,7 +34,8 @@ class TumblingWindowOperator final : public Operator {
     return {};
   }
 
-  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs& /*out*/) override {
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
+                                         Outputs& /*out*/) override {
     const auto& input = batch_cast<T>(*in);
     if (input.times.empty()) return missing_time();
     WEIR_TRY(check_keys(input, rows, selector_, context_->keys, context_->operator_name));
@@ -41,8 +43,7 @@ class TumblingWindowOperator final : public Operator {
       const EventTime at = input.times[row];
       if (at == no_timestamp) return missing_time();
       const Window window = windows_.window_of(at);
-      std::size_t end = row + 1;
-      while (end < rows.end && input.times[end] >= window.start && input.times[end] < window.end) ++end;
+      const std::size_t end = end_of_run(input.times.data(), row + 1, rows.end, window);
       if (window.max_time() <= watermark_) {
         context_->metrics->late_records_dropped += end - row;
       } else {
@@ -71,8 +72,26 @@ class TumblingWindowOperator final : public Operator {
   using Table = KeyedTable<K, Accumulator>;
 
   [[nodiscard]] Error missing_time() const {
-    return {Errc::user_code, "'" + context_->operator_name +
-                                 "' received a record without event time: put .event_time(…) before the window"};
+    return {Errc::user_code,
+            "'" + context_->operator_name +
+                "' received a record without event time: put .event_time(…) before the window"};
+  }
+
+  // The first row whose time is not in the window. Blocks are looked at without a branch per row:
+  // nearly always all rows of a batch are in the window of its first.
+  static std::size_t end_of_run(const EventTime* times, std::size_t row, std::size_t end,
+                                const Window& window) {
+    constexpr std::size_t block = 64;
+    for (; row + block <= end; row += block) {
+      unsigned outside = 0;
+      for (std::size_t i = row; i < row + block; ++i) {
+        outside |= static_cast<unsigned>(times[i] < window.start) |
+                   static_cast<unsigned>(times[i] >= window.end);
+      }
+      if (outside != 0) break;
+    }
+    while (row < end && times[row] >= window.start && times[row] < window.end) ++row;
+    return row;
   }
 
   void fold(const Batch<T>& input, RowRange rows, Table& table) {
@@ -87,7 +106,8 @@ class TumblingWindowOperator final : public Operator {
   Table& table_of(const Window& window) {
     if (recent_ != nullptr && recent_window_ == window) return *recent_;
     auto& table = open_[window];
-    if (table == nullptr) table = spare_ ? std::move(spare_) : std::make_unique<Table>(context_->keys);
+    if (table == nullptr)
+      table = spare_ ? std::move(spare_) : std::make_unique<Table>(context_->keys);
     recent_window_ = window;
     recent_ = table.get();
     return *table;

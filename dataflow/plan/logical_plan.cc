@@ -8,7 +8,9 @@
 namespace weir {
 namespace {
 
-std::string quoted(const std::string& name) { return "'" + name + "'"; }
+std::string quoted(const std::string& name) {
+  return "'" + name + "'";
+}
 
 // Collects what is wrong with a plan, one aspect per function.
 class Validation {
@@ -28,10 +30,12 @@ class Validation {
 
  private:
   void check_settings() {
-    if (settings_.parallelism == 0) mistakes_.push_back("the job's parallelism is 0: it must be at least 1");
+    if (settings_.parallelism == 0)
+      mistakes_.push_back("the job's parallelism is 0: it must be at least 1");
     if (settings_.max_parallelism && *settings_.max_parallelism > parallelism_max) {
-      mistakes_.push_back("the job's maximum parallelism is " + std::to_string(*settings_.max_parallelism) +
-                          ": at most " + std::to_string(parallelism_max) + " is possible");
+      mistakes_.push_back("the job's maximum parallelism is " +
+                          std::to_string(*settings_.max_parallelism) + ": at most " +
+                          std::to_string(parallelism_max) + " is possible");
     }
   }
 
@@ -39,7 +43,9 @@ class Validation {
     std::map<std::string, int> uses;
     for (const LogicalNode& node : plan_.nodes) {
       if (node.stateful && !node.name_given) {
-        mistakes_.push_back("a " + node.kind + " step has state but no name: give it one, its state is found by it after a restart");
+        mistakes_.push_back(
+            "a " + node.kind +
+            " step has state but no name: give it one, its state is found by it after a restart");
       } else if (node.name_given && node.name.empty()) {
         mistakes_.push_back("a " + node.kind + " step has an empty name: give it one");
       }
@@ -70,18 +76,21 @@ class Validation {
     const std::uint32_t max = max_parallelism_of(node, settings_);
     if (node.max_parallelism && *node.max_parallelism > parallelism_max) {
       mistakes_.push_back("the maximum parallelism of " + quoted(node.name) + " is " +
-                          std::to_string(*node.max_parallelism) + ": at most " + std::to_string(parallelism_max) +
-                          " is possible");
+                          std::to_string(*node.max_parallelism) + ": at most " +
+                          std::to_string(parallelism_max) + " is possible");
     }
     if (node.parallelism && *node.parallelism == 0) {
-      mistakes_.push_back("the parallelism of " + quoted(node.name) + " is 0: it must be at least 1");
+      mistakes_.push_back("the parallelism of " + quoted(node.name) +
+                          " is 0: it must be at least 1");
     } else if (parallelism > parallelism_max) {
-      mistakes_.push_back("the parallelism of " + quoted(node.name) + " is " + std::to_string(parallelism) +
-                          ": at most " + std::to_string(parallelism_max) + " is possible");
+      mistakes_.push_back("the parallelism of " + quoted(node.name) + " is " +
+                          std::to_string(parallelism) + ": at most " +
+                          std::to_string(parallelism_max) + " is possible");
     } else if (parallelism > max) {
-      mistakes_.push_back("the parallelism of " + quoted(node.name) + " is " + std::to_string(parallelism) +
-                          ", over its maximum of " + std::to_string(max) +
-                          ": lower it, or raise --max-parallelism (which fixes the key groups for good)");
+      mistakes_.push_back(
+          "the parallelism of " + quoted(node.name) + " is " + std::to_string(parallelism) +
+          ", over its maximum of " + std::to_string(max) +
+          ": lower it, or raise --max-parallelism (which fixes the key groups for good)");
     }
   }
 
@@ -91,8 +100,8 @@ class Validation {
     if (edge.partitioning == Partitioning::forward &&
         parallelism_of(from, settings_) != parallelism_of(to, settings_)) {
       mistakes_.push_back("forward from " + quoted(from.name) + " (parallelism " +
-                          std::to_string(parallelism_of(from, settings_)) + ") to " + quoted(to.name) +
-                          " (" + std::to_string(parallelism_of(to, settings_)) +
+                          std::to_string(parallelism_of(from, settings_)) + ") to " +
+                          quoted(to.name) + " (" + std::to_string(parallelism_of(to, settings_)) +
                           ") needs equal parallelism: use .rebalance() or .rescale()");
     }
     if (to.keyed && to.input_hashers[edge.to_port.value] == nullptr) {

@@ -32,26 +32,28 @@ struct LogicalNode {
   std::string kind;         // "map", "count", "csv files into out" …, for people
   StageRole role = StageRole::transform;
   bool keyed = false;
-  bool stateful = false;    // its name must be given
+  bool stateful = false;  // its name must be given
 
-  OperatorFactory factory;  // called once per subtask, from any thread
-  EnumeratorFactory make_enumerator;                        // of sources
-  CommitterFactory make_committer;                          // of sinks; may be empty
-  std::function<Result<void>()> check;                      // of sources and sinks, before the job runs; may be empty
-  bool bounded = true;                                      // of sources
+  OperatorFactory factory;              // called once per subtask, from any thread
+  EnumeratorFactory make_enumerator;    // of sources
+  CommitterFactory make_committer;      // of sinks; may be empty
+  std::function<Result<void>()> check;  // of sources and sinks, before the job runs; may be empty
+  bool bounded = true;                  // of sources
 
-  std::vector<PortType> outputs;                            // port 0 is the main one
-  std::vector<std::string> output_names;                    // of the same ports; "" for the main one
-  std::vector<std::shared_ptr<const KeyHasher>> input_hashers;  // one per input port; null where not keyed
+  std::vector<PortType> outputs;          // port 0 is the main one
+  std::vector<std::string> output_names;  // of the same ports; "" for the main one
+  std::vector<std::shared_ptr<const KeyHasher>>
+      input_hashers;  // one per input port; null where not keyed
 
-  std::optional<std::uint32_t> parallelism;                 // else the job's
-  std::optional<std::uint32_t> max_parallelism;             // else the job's, or derived
+  std::optional<std::uint32_t> parallelism;      // else the job's
+  std::optional<std::uint32_t> max_parallelism;  // else the job's, or derived
   std::string slot_group = "default";
   Chaining chaining = Chaining::always;
-  bool blocking = false;                                    // its task gets a thread of its own
+  bool blocking = false;  // its task gets a thread of its own
 };
 
-// How long what is put out lives: until it is consumed, or (later) as a result partition, or round a loop.
+// How long what is put out lives: until it is consumed, or (later) as a result partition, or round
+// a loop.
 enum class ExchangeKind : std::uint8_t { pipelined };
 
 struct LogicalEdge {
@@ -65,8 +67,8 @@ struct LogicalEdge {
   std::shared_ptr<const CustomPartitioner> custom;
 };
 
-// Nodes are in the order of their ids; edges in the order they were made. Sources first, so the order of ids is
-// topological.
+// Nodes are in the order of their ids; edges in the order they were made. Sources first, so the
+// order of ids is topological.
 struct LogicalPlan {
   std::string job_name;
   std::vector<LogicalNode> nodes;
@@ -82,12 +84,14 @@ struct PlanSettings {
 };
 
 // Every mistake of the plan, a sentence each, naming the step and what to do; empty if it can run.
-[[nodiscard]] std::vector<std::string> validate(const LogicalPlan& plan, const PlanSettings& settings);
+[[nodiscard]] std::vector<std::string> validate(const LogicalPlan& plan,
+                                                const PlanSettings& settings);
 
 // The mistakes as one error, if there are any.
 [[nodiscard]] Result<void> check_valid(const LogicalPlan& plan, const PlanSettings& settings);
 
 [[nodiscard]] std::uint32_t parallelism_of(const LogicalNode& node, const PlanSettings& settings);
-[[nodiscard]] std::uint32_t max_parallelism_of(const LogicalNode& node, const PlanSettings& settings);
+[[nodiscard]] std::uint32_t max_parallelism_of(const LogicalNode& node,
+                                               const PlanSettings& settings);
 
 }  // namespace weir

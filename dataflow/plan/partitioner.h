@@ -29,7 +29,8 @@ enum class Partitioning : std::uint8_t {
   return partitioning != Partitioning::forward && partitioning != Partitioning::rescale;
 }
 
-// Computes the key hashes of a batch. Immutable, shared by all subtasks and used by several threads at once.
+// Computes the key hashes of a batch. Immutable, shared by all subtasks and used by several threads
+// at once.
 class KeyHasher {
  public:
   virtual ~KeyHasher() = default;
@@ -39,7 +40,8 @@ class KeyHasher {
   [[nodiscard]] virtual KeyTag tag() const = 0;
 };
 
-// Chooses a subtask in [0, subtask_count) for each row, replacing the content of `targets`. Immutable, like KeyHasher.
+// Chooses a subtask in [0, subtask_count) for each row, replacing the content of `targets`.
+// Immutable, like KeyHasher.
 class CustomPartitioner {
  public:
   virtual ~CustomPartitioner() = default;

@@ -32,7 +32,9 @@ class PhysicalPlanner {
 
  private:
   [[nodiscard]] const LogicalNode& node(NodeId id) const { return logical_.nodes[id.value]; }
-  [[nodiscard]] std::uint32_t parallelism(NodeId id) const { return parallelism_of(node(id), settings_); }
+  [[nodiscard]] std::uint32_t parallelism(NodeId id) const {
+    return parallelism_of(node(id), settings_);
+  }
 
   void settle_partitionings() {
     for (const LogicalEdge& edge : logical_.edges) {
@@ -100,7 +102,8 @@ class PhysicalPlanner {
     place(plan, node, vertex);
     Vertex& to = plan.vertices[vertex.value];
     to.name += " → " + node.name;
-    // Flink lets the maximum parallelism differ within a chain; key groups are those of the keyed step.
+    // Flink lets the maximum parallelism differ within a chain; key groups are those of the keyed
+    // step.
     if (node.keyed) to.max_parallelism = max_parallelism_of(node, settings_);
   }
 
@@ -123,13 +126,14 @@ class PhysicalPlanner {
                                .custom = edge.custom,
                                .max_parallelism = to.max_parallelism,
                                .consumer_name = node(edge.to).name});
-    plan.edges.push_back({from_vertex, exchange, to_vertex, edge.to_port, partitionings_[edge_index]});
+    plan.edges.push_back(
+        {from_vertex, exchange, to_vertex, edge.to_port, partitionings_[edge_index]});
   }
 
   const LogicalPlan& logical_;
   const PlanSettings& settings_;
-  std::vector<Partitioning> partitionings_;               // by edge
-  std::vector<NodeId> chain_head_;                        // by node
+  std::vector<Partitioning> partitionings_;                        // by edge
+  std::vector<NodeId> chain_head_;                                 // by node
   std::map<NodeId, std::pair<VertexId, std::uint32_t>> place_of_;  // vertex and stage
 };
 
@@ -139,10 +143,10 @@ struct SubtaskRange {
   std::uint32_t end;
 };
 
-// The producers of one consumer, and the consumers of one producer. Pointwise edges are divided as in Flink: the side
-// with more subtasks is cut into even, contiguous shares.
-SubtaskRange producers_of(const PhysicalEdge& edge, std::uint32_t producers, std::uint32_t consumers,
-                          std::uint32_t consumer) {
+// The producers of one consumer, and the consumers of one producer. Pointwise edges are divided as
+// in Flink: the side with more subtasks is cut into even, contiguous shares.
+SubtaskRange producers_of(const PhysicalEdge& edge, std::uint32_t producers,
+                          std::uint32_t consumers, std::uint32_t consumer) {
   if (is_all_to_all(edge.partitioning)) return {0, producers};
   const auto share = [&](std::uint64_t i) {
     return static_cast<std::uint32_t>(i * producers / consumers);
@@ -151,8 +155,8 @@ SubtaskRange producers_of(const PhysicalEdge& edge, std::uint32_t producers, std
   return {share(consumer), share(consumer) + 1};
 }
 
-SubtaskRange consumers_of(const PhysicalEdge& edge, std::uint32_t producers, std::uint32_t consumers,
-                          std::uint32_t producer) {
+SubtaskRange consumers_of(const PhysicalEdge& edge, std::uint32_t producers,
+                          std::uint32_t consumers, std::uint32_t producer) {
   if (is_all_to_all(edge.partitioning)) return {0, consumers};
   SubtaskRange range{consumers, 0};
   for (std::uint32_t consumer = 0; consumer < consumers; ++consumer) {
@@ -163,8 +167,10 @@ SubtaskRange consumers_of(const PhysicalEdge& edge, std::uint32_t producers, std
   return range;
 }
 
-// Index of the first input channel of `edge` at a consumer's subtask: channels follow the order of edges.
-std::uint32_t first_channel(const PhysicalPlan& plan, const PhysicalEdge& of, std::uint32_t consumer) {
+// Index of the first input channel of `edge` at a consumer's subtask: channels follow the order of
+// edges.
+std::uint32_t first_channel(const PhysicalPlan& plan, const PhysicalEdge& of,
+                            std::uint32_t consumer) {
   std::uint32_t index = 0;
   for (const PhysicalEdge& edge : plan.edges) {
     if (edge.to != of.to) continue;
@@ -191,7 +197,8 @@ std::string explain_logical(const LogicalPlan& plan, const PlanSettings& setting
       const LogicalNode& from = plan.nodes[edge.from.value];
       text += "       ← " + from.name;
       if (edge.from_port.value > 0) text += " / " + from.output_names[edge.from_port.value];
-      if (node.input_hashers.size() > 1) text += " into input " + std::to_string(edge.to_port.value);
+      if (node.input_hashers.size() > 1)
+        text += " into input " + std::to_string(edge.to_port.value);
       if (edge.partitioning) text += ", " + std::string(name_of(*edge.partitioning));
       text += "\n";
     }
@@ -209,7 +216,8 @@ std::shared_ptr<const PhysicalPlan> make_physical_plan(LogicalPlan logical, Plan
   return plan;
 }
 
-std::vector<ChannelEnd> input_channels(const PhysicalPlan& plan, VertexId vertex, SubtaskIndex subtask) {
+std::vector<ChannelEnd> input_channels(const PhysicalPlan& plan, VertexId vertex,
+                                       SubtaskIndex subtask) {
   std::vector<ChannelEnd> channels;
   for (const PhysicalEdge& edge : plan.edges) {
     if (edge.to != vertex) continue;
@@ -284,7 +292,8 @@ std::string explain(const PhysicalPlan& plan) {
   std::string text = explain_logical(plan.logical, plan.settings);
   std::uint32_t tasks = 0;
   for (const Vertex& vertex : plan.vertices) tasks += vertex.parallelism;
-  text += "\nPhysical plan: " + plural(tasks, "task") + " in " + plural(slots_needed(plan), "slot") + "\n";
+  text += "\nPhysical plan: " + plural(tasks, "task") + " in " +
+          plural(slots_needed(plan), "slot") + "\n";
   for (const Vertex& vertex : plan.vertices) {
     text += "  [" + std::to_string(vertex.id.value) + "] " + vertex.name + "\n";
     text += "      parallelism " + std::to_string(vertex.parallelism);
@@ -308,10 +317,11 @@ std::string explain(const PhysicalPlan& plan) {
       if (edge.from != vertex.id) continue;
       std::uint32_t channels = 0;
       for (std::uint32_t i = 0; i < vertex.parallelism; ++i) {
-        channels += static_cast<std::uint32_t>(output_channels(plan, vertex.id, {i})[edge.exchange].size());
+        channels +=
+            static_cast<std::uint32_t>(output_channels(plan, vertex.id, {i})[edge.exchange].size());
       }
-      text += "      → [" + std::to_string(edge.to.value) + "] " + std::string(name_of(edge.partitioning)) +
-              ", " + plural(channels, "channel") + "\n";
+      text += "      → [" + std::to_string(edge.to.value) + "] " +
+              std::string(name_of(edge.partitioning)) + ", " + plural(channels, "channel") + "\n";
     }
   }
   return text;

@@ -14,7 +14,8 @@
 
 namespace weir {
 
-// One edge between vertices: exchange `exchange` of the producer leads to input port `port` of the consumer.
+// One edge between vertices: exchange `exchange` of the producer leads to input port `port` of the
+// consumer.
 struct PhysicalEdge {
   VertexId from;
   std::uint32_t exchange;
@@ -26,7 +27,7 @@ struct PhysicalEdge {
 // A chain of steps that runs as one task per subtask.
 struct Vertex {
   VertexId id;
-  std::string name;                      // "lines → flat map", for people
+  std::string name;  // "lines → flat map", for people
   ChainSpec chain;
   std::uint32_t parallelism = 1;
   std::uint32_t max_parallelism = 1;
@@ -38,14 +39,15 @@ struct Vertex {
 struct PhysicalPlan {
   LogicalPlan logical;
   PlanSettings settings;
-  std::vector<Vertex> vertices;          // in topological order
+  std::vector<Vertex> vertices;  // in topological order
   std::vector<PhysicalEdge> edges;
 
   [[nodiscard]] const Vertex& vertex(VertexId id) const { return vertices[id.value]; }
 };
 
-// Chains steps by Flink's rules: the consumer has one input edge, forward, of the same parallelism and slot group, and
-// neither side's chaining forbids it. Requires that the plan is valid for the settings.
+// Chains steps by Flink's rules: the consumer has one input edge, forward, of the same parallelism
+// and slot group, and neither side's chaining forbids it. Requires that the plan is valid for the
+// settings.
 [[nodiscard]] std::shared_ptr<const PhysicalPlan> make_physical_plan(LogicalPlan logical,
                                                                      PlanSettings settings);
 
@@ -53,7 +55,8 @@ struct PhysicalPlan {
 struct ChannelEnd {
   VertexId vertex;
   SubtaskIndex subtask;
-  // At a producer: the exchange, and the index among its lanes. At a consumer: the index among its input channels.
+  // At a producer: the exchange, and the index among its lanes. At a consumer: the index among its
+  // input channels.
   std::uint32_t exchange;
   std::uint32_t index;
 };

@@ -9,8 +9,8 @@
 
 namespace weir {
 
-// Saves the allocator a batch's memory on every hop: consumers send batches back with the credit. Bounded per
-// type. Not thread-safe.
+// Saves the allocator a batch's memory on every hop: consumers send batches back with the credit.
+// Bounded per type. Not thread-safe.
 class BatchPool {
  public:
   [[nodiscard]] BatchPtr get(const BatchType& type) {
@@ -21,7 +21,8 @@ class BatchPool {
     return batch;
   }
 
-  // Takes a batch that nobody else holds; drops it when there are enough, or when it grew beyond the usual size.
+  // Takes a batch that nobody else holds; drops it when there are enough, or when it grew beyond
+  // the usual size.
   void put(BatchPtr batch) {
     if (!is_unique(batch) || batch->bytes() > 2 * limits::batch_bytes_max) return;
     auto& free = free_[&batch->type()];

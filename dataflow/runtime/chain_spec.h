@@ -28,12 +28,14 @@ struct ChainStage {
   bool keyed = false;
   OperatorFactory factory;
   std::vector<PortType> outputs;
-  std::vector<std::vector<ChainTarget>> targets;                // by output port; the consumers of each
-  std::vector<std::shared_ptr<const KeyHasher>> input_hashers;  // by input port; null where not keyed
+  std::vector<std::vector<ChainTarget>> targets;  // by output port; the consumers of each
+  std::vector<std::shared_ptr<const KeyHasher>>
+      input_hashers;  // by input port; null where not keyed
 };
 
-// A tree in topological order: stage 0 is the head; every other has exactly one input, from an earlier stage. The
-// same for all subtasks of a vertex, immutable, and alive as long as any of them.
+// A tree in topological order: stage 0 is the head; every other has exactly one input, from an
+// earlier stage. The same for all subtasks of a vertex, immutable, and alive as long as any of
+// them.
 struct ChainSpec {
   std::vector<ChainStage> stages;
   std::vector<ExchangeSpec> exchanges;

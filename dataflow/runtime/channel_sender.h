@@ -11,17 +11,17 @@
 
 namespace weir {
 
-// Carries an element to the receiving end of a channel, in order and without loss. The one thing that differs
-// between channels within a process and between processes.
+// Carries an element to the receiving end of a channel, in order and without loss. The one thing
+// that differs between channels within a process and between processes.
 class ChannelTransport {
  public:
   virtual ~ChannelTransport() = default;
   virtual void send(Element element, std::uint64_t charged_bytes) = 0;
 };
 
-// Flow control in bytes. The receiver grants a window and gives back what it has consumed; a batch may leave while
-// credit is positive, and may overdraw it, so a record larger than the window passes alone. Control elements cost
-// nothing but keep their place behind batches that wait.
+// Flow control in bytes. The receiver grants a window and gives back what it has consumed; a batch
+// may leave while credit is positive, and may overdraw it, so a record larger than the window
+// passes alone. Control elements cost nothing but keep their place behind batches that wait.
 //
 // Invariant: credit + in_flight = window, both counted as charged at sending. Not thread-safe.
 class ChannelSender {
@@ -46,7 +46,9 @@ class ChannelSender {
   }
 
   // Whether nothing waits for credit here and a batch would leave at once.
-  [[nodiscard]] bool has_room() const { return waiting_.empty() && in_flight_bytes_ < window_bytes_; }
+  [[nodiscard]] bool has_room() const {
+    return waiting_.empty() && in_flight_bytes_ < window_bytes_;
+  }
   // Whether the receiver has consumed everything it was sent.
   [[nodiscard]] bool receiver_is_idle() const { return waiting_.empty() && in_flight_bytes_ == 0; }
   // Whether everything has left.
@@ -71,7 +73,8 @@ class ChannelSender {
   ChannelTransport* transport_;
   std::int64_t window_bytes_;
   std::int64_t in_flight_bytes_ = 0;
-  std::deque<Element> waiting_;  // a batch or two and control elements: writers ask has_room() first
+  std::deque<Element>
+      waiting_;  // a batch or two and control elements: writers ask has_room() first
 };
 
 }  // namespace weir

@@ -14,7 +14,8 @@ struct Watermark {
   friend bool operator==(const Watermark&, const Watermark&) = default;
 };
 
-// The channel has become idle: it sends nothing for now and does not hold back the watermark. Or active again.
+// The channel has become idle: it sends nothing for now and does not hold back the watermark. Or
+// active again.
 struct WatermarkStatus {
   bool idle;
   friend bool operator==(const WatermarkStatus&, const WatermarkStatus&) = default;

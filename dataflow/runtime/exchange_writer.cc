@@ -32,10 +32,13 @@ ExchangeWriter::ExchangeWriter(ExchangeSpec spec, std::vector<ChannelSender*> ch
   }
 }
 
-bool ExchangeWriter::has_room() const { return input_ == nullptr && all_have_room(); }
+bool ExchangeWriter::has_room() const {
+  return input_ == nullptr && all_have_room();
+}
 
 bool ExchangeWriter::drained() const {
-  return input_ == nullptr && std::ranges::none_of(lanes_, [](const Lane& lane) { return lane.filling != nullptr; });
+  return input_ == nullptr &&
+         std::ranges::none_of(lanes_, [](const Lane& lane) { return lane.filling != nullptr; });
 }
 
 bool ExchangeWriter::all_have_room() const {
@@ -81,7 +84,8 @@ void ExchangeWriter::release_held() {
   held_.clear();
 }
 
-// A batch goes on as it is when that costs nobody anything; small ones are merged while the receiver is busy.
+// A batch goes on as it is when that costs nobody anything; small ones are merged while the
+// receiver is busy.
 void ExchangeWriter::pass_whole(Lane& lane, BatchPtr batch) {
   const bool worth_passing = batch->size() * 4 >= limits::batch_rows_max || is_full(*batch);
   if (lane.filling == nullptr && (worth_passing || lane.sender->receiver_is_idle())) {
@@ -152,10 +156,10 @@ Result<void> ExchangeWriter::choose_lanes(std::size_t begin, std::size_t end) {
       }
       for (std::uint32_t row = first; row < last; ++row) {
         if (targets_[row] >= lane_count) {
-          return Error{Errc::user_code, "partitioner before '" + spec_.consumer_name + "' chose subtask " +
-                                            std::to_string(targets_[row]) + " of " +
-                                            std::to_string(lane_count) +
-                                            "; return a number from 0 to the count given, exclusive"};
+          return Error{Errc::user_code,
+                       "partitioner before '" + spec_.consumer_name + "' chose subtask " +
+                           std::to_string(targets_[row]) + " of " + std::to_string(lane_count) +
+                           "; return a number from 0 to the count given, exclusive"};
         }
         lanes_[targets_[row]].selected.push_back(row);
       }
@@ -175,7 +179,8 @@ Result<void> ExchangeWriter::choose_lanes(std::size_t begin, std::size_t end) {
       return {};
     case Partitioning::forward:
     case Partitioning::global:
-    case Partitioning::broadcast: break;
+    case Partitioning::broadcast:
+      break;
   }
   for (std::uint32_t row = first; row < last; ++row) lanes_.front().selected.push_back(row);
   return {};

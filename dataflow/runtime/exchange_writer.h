@@ -19,17 +19,18 @@ namespace weir {
 // What an edge needs to know to route; the same for all producing subtasks.
 struct ExchangeSpec {
   Partitioning partitioning = Partitioning::forward;
-  std::shared_ptr<const KeyHasher> key_hasher;            // of hash
-  std::shared_ptr<const CustomPartitioner> custom;        // of custom
-  std::uint32_t max_parallelism = 0;                      // of the consumer, for hash
-  std::string consumer_name;                              // for messages
+  std::shared_ptr<const KeyHasher> key_hasher;      // of hash
+  std::shared_ptr<const CustomPartitioner> custom;  // of custom
+  std::uint32_t max_parallelism = 0;                // of the consumer, for hash
+  std::string consumer_name;                        // for messages
 };
 
-// Collects records per channel until a batch is full, or the channel's receiver has nothing else to do.
-// Not thread-safe; owned by its task.
+// Collects records per channel until a batch is full, or the channel's receiver has nothing else to
+// do. Not thread-safe; owned by its task.
 class ExchangeWriter {
  public:
-  // One sender per consuming subtask this producer is connected to, in their order. Senders and pool outlive it.
+  // One sender per consuming subtask this producer is connected to, in their order. Senders and
+  // pool outlive it.
   ExchangeWriter(ExchangeSpec spec, std::vector<ChannelSender*> channels, BatchPool& pool,
                  std::uint64_t random_seed);
 
@@ -40,8 +41,8 @@ class ExchangeWriter {
   // Whether everything written has been handed to the channels, partly filled batches too.
   [[nodiscard]] bool drained() const;
 
-  // Takes over a batch and divides as much of it as there is room for; `advance` goes on. Requires has_room().
-  // Fails if the user's partitioner does.
+  // Takes over a batch and divides as much of it as there is room for; `advance` goes on. Requires
+  // has_room(). Fails if the user's partitioner does.
   [[nodiscard]] Result<void> write(BatchPtr batch);
   [[nodiscard]] Result<void> advance();
 
@@ -75,10 +76,10 @@ class ExchangeWriter {
   std::vector<std::uint32_t> lane_of_group_;
   std::vector<KeyHash> hashes_;
   std::vector<std::uint32_t> targets_;
-  BatchPtr input_;               // being divided, null if none
+  BatchPtr input_;  // being divided, null if none
   std::size_t input_position_ = 0;
   bool input_hashed_ = false;
-  std::vector<Element> held_;    // control elements behind input_
+  std::vector<Element> held_;  // control elements behind input_
 };
 
 }  // namespace weir

@@ -13,7 +13,8 @@
 
 namespace weir {
 
-// An element with what its sender was charged for it in credit; whoever consumes or drops it gives that back.
+// An element with what its sender was charged for it in credit; whoever consumes or drops it gives
+// that back.
 struct ChargedElement {
   Element element;
   std::uint64_t charged_bytes = 0;
@@ -25,10 +26,10 @@ struct GateItem {
   ChargedElement content;
 };
 
-// Queues per input channel, read round-robin so that no channel starves. Message handlers put elements in; the task's
-// step takes them out, so a channel can be blocked (barrier alignment) or its port paused (an operator that reads
-// another input first) while its elements wait here, bounded by the credit they were sent under.
-// Not thread-safe.
+// Queues per input channel, read round-robin so that no channel starves. Message handlers put
+// elements in; the task's step takes them out, so a channel can be blocked (barrier alignment) or
+// its port paused (an operator that reads another input first) while its elements wait here,
+// bounded by the credit they were sent under. Not thread-safe.
 class InputGate {
  public:
   // The port that each channel leads to, in the order of channel indices. May be empty (sources).
@@ -43,12 +44,17 @@ class InputGate {
   void set_blocked(ChannelIndex channel, bool blocked) { at(channel).blocked = blocked; }
 
   [[nodiscard]] std::size_t channel_count() const { return channels_.size(); }
-  [[nodiscard]] InputPort port_of(ChannelIndex channel) const { return channels_[channel.value].port; }
-  [[nodiscard]] bool has_ended(ChannelIndex channel) const { return channels_[channel.value].ended; }
+  [[nodiscard]] InputPort port_of(ChannelIndex channel) const {
+    return channels_[channel.value].port;
+  }
+  [[nodiscard]] bool has_ended(ChannelIndex channel) const {
+    return channels_[channel.value].ended;
+  }
   [[nodiscard]] bool empty() const { return queued_ == 0; }
   [[nodiscard]] std::size_t queued_elements() const { return queued_; }
 
-  // Everything still queued, for giving back its credit when the task ends early. Leaves the gate empty.
+  // Everything still queued, for giving back its credit when the task ends early. Leaves the gate
+  // empty.
   [[nodiscard]] std::vector<GateItem> drain();
 
  private:

@@ -36,7 +36,9 @@ OperatorChain::OperatorChain(const ChainSpec& spec, std::vector<OperatorContext>
   }
 }
 
-OperatorChain::~OperatorChain() { close(); }
+OperatorChain::~OperatorChain() {
+  close();
+}
 
 Result<void> OperatorChain::open() {
   // From the end, so that whatever an operator puts out finds its consumers ready.
@@ -92,8 +94,9 @@ bool OperatorChain::has_work(const Stage& stage, ProcessingTime now) const {
 bool OperatorChain::consumers_have_room(const Stage& stage) const {
   for (const auto& port_targets : stage.spec->targets) {
     for (const ChainTarget& target : port_targets) {
-      const bool room = target.kind == ChainTarget::Kind::stage ? stages_[target.index].slot.empty()
-                                                                : (*exchanges_)[target.index]->has_room();
+      const bool room = target.kind == ChainTarget::Kind::stage
+                            ? stages_[target.index].slot.empty()
+                            : (*exchanges_)[target.index]->has_room();
       if (!room) return false;
     }
   }
@@ -289,7 +292,9 @@ void OperatorChain::wake() {
   for (Stage& stage : stages_) stage.waits_outside = false;
 }
 
-bool OperatorChain::ended() const { return std::ranges::all_of(stages_, &Stage::ended); }
+bool OperatorChain::ended() const {
+  return std::ranges::all_of(stages_, &Stage::ended);
+}
 
 Result<std::vector<OperatorChain::SinkCommit>> OperatorChain::prepare_commit() {
   WEIR_CHECK(ended());

@@ -29,10 +29,10 @@ enum class ChainActivity : std::uint8_t {
 
 // The operators of a task, each with a slot for the element it is working on.
 //
-// A turn calls the deepest operator that has work and whose consumers have room. So at most a batch and the control
-// elements behind it wait between two operators, and what is in flight inside a task is bounded by its
-// operators, whatever a record expands to. An operator that stopped half way is called again with the rest.
-// Exceptions of user functions end here. Not thread-safe.
+// A turn calls the deepest operator that has work and whose consumers have room. So at most a batch
+// and the control elements behind it wait between two operators, and what is in flight inside a
+// task is bounded by its operators, whatever a record expands to. An operator that stopped half way
+// is called again with the rest. Exceptions of user functions end here. Not thread-safe.
 class OperatorChain {
  public:
   // `contexts` has one entry per stage. Everything referred to outlives the chain.
@@ -46,12 +46,13 @@ class OperatorChain {
   // Whether the head can be fed, or polled, now.
   [[nodiscard]] bool wants_input() const;
   [[nodiscard]] InputSelection next_input() const { return stages_.front().op->next_input(); }
-  // Requires that the head has not ended and is no source; call only when wants_input(), then with all that one
-  // element of a channel led to. EndOfInput means the end of that port.
+  // Requires that the head has not ended and is no source; call only when wants_input(), then with
+  // all that one element of a channel led to. EndOfInput means the end of that port.
   void feed(InputPort port, Element element);
   // Whether the head still has (part of) what it was fed.
   [[nodiscard]] bool head_is_busy() const { return !stages_.front().slot.empty(); }
-  // The head's last batch once it is consumed and nobody else holds it: to be sent back for reuse. Else null.
+  // The head's last batch once it is consumed and nobody else holds it: to be sent back for reuse.
+  // Else null.
   [[nodiscard]] BatchPtr take_consumed() { return std::move(consumed_); }
 
   [[nodiscard]] Result<ChainActivity> turn(const StepBudget& budget, ProcessingTime now);
@@ -86,13 +87,13 @@ class OperatorChain {
     std::unique_ptr<Operator> op;
     std::vector<std::unique_ptr<AnyOutput>> outputs;
     std::deque<std::pair<InputPort, Element>> slot;
-    std::size_t position = 0;                 // first row of the slot's batch not processed
-    std::size_t call_rows = 0;                // rows per call, adapted to the user function's speed
+    std::size_t position = 0;   // first row of the slot's batch not processed
+    std::size_t call_rows = 0;  // rows per call, adapted to the user function's speed
     std::uint32_t open_inputs = 0;
-    bool end_seen = false;                    // on_end_of_input done for the slot's element
-    bool finishing = false;                   // finish() is due or under way
+    bool end_seen = false;   // on_end_of_input done for the slot's element
+    bool finishing = false;  // finish() is due or under way
     bool ended = false;
-    bool waits_outside = false;               // returned `blocked`
+    bool waits_outside = false;  // returned `blocked`
     bool opened = false;
   };
 

@@ -33,7 +33,9 @@ class SteppedTasks::Task final : public TaskEnvironment {
 
   [[nodiscard]] Result<void> ask_for_split();
   void wake_if_due(ProcessingTime now) { ready_ |= wake_at_ && *wake_at_ <= now; }
-  [[nodiscard]] std::optional<ProcessingTime> wake_at() const { return finished_ ? std::nullopt : wake_at_; }
+  [[nodiscard]] std::optional<ProcessingTime> wake_at() const {
+    return finished_ ? std::nullopt : wake_at_;
+  }
   [[nodiscard]] bool finished() const { return finished_; }
   [[nodiscard]] const std::vector<OperatorMetrics>& operators() const { return operators_; }
 
@@ -79,10 +81,12 @@ struct SteppedTasks::Tasks {
   Options options;
   Mail mail;
   std::map<NodeId, std::unique_ptr<SplitEnumerator>> enumerators;
-  std::vector<std::unique_ptr<Task>> all;       // those of a vertex together
+  std::vector<std::unique_ptr<Task>> all;  // those of a vertex together
   std::vector<std::size_t> first_of_vertex;
 
-  [[nodiscard]] Task& at(const ChannelEnd& end) { return *all[first_of_vertex[end.vertex.value] + end.subtask.value]; }
+  [[nodiscard]] Task& at(const ChannelEnd& end) {
+    return *all[first_of_vertex[end.vertex.value] + end.subtask.value];
+  }
   [[nodiscard]] Result<void> open();
   [[nodiscard]] Result<void> run_until_quiet();
   void deliver_mail();
@@ -100,7 +104,8 @@ SteppedTasks::Task::Task(Tasks& tasks, VertexId vertex, SubtaskIndex subtask)
   TaskCore::Wiring wiring{.contexts = make_contexts(plan.vertex(vertex)),
                           .input_channels = input_channel_ports(plan, vertex, subtask),
                           .exchanges = {},
-                          .random_seed = tasks.options.random_seed ^ (std::uint64_t{vertex.value} << 32) ^ subtask.value};
+                          .random_seed = tasks.options.random_seed ^
+                                         (std::uint64_t{vertex.value} << 32) ^ subtask.value};
   for (const auto& lanes : output_channels(plan, vertex, subtask)) {
     auto& exchange = wiring.exchanges.emplace_back();
     for (const ChannelEnd& consumer : lanes) {
@@ -109,7 +114,8 @@ SteppedTasks::Task::Task(Tasks& tasks, VertexId vertex, SubtaskIndex subtask)
       exchange.transports.push_back(channels_.back().get());
     }
   }
-  core_ = std::make_unique<TaskCore>(plan.vertex(vertex).chain, std::move(wiring), *this, *tasks.clock, metrics_);
+  core_ = std::make_unique<TaskCore>(plan.vertex(vertex).chain, std::move(wiring), *this,
+                                     *tasks.clock, metrics_);
 }
 
 std::vector<OperatorContext> SteppedTasks::Task::make_contexts(const Vertex& vertex) {
@@ -174,17 +180,19 @@ void SteppedTasks::Task::add_credit(const ChannelEnd& at, std::uint64_t bytes, B
   ready_ = true;
 }
 
-void SteppedTasks::Task::return_credit(ChannelIndex channel, std::uint64_t bytes, BatchPtr reusable) {
-  tasks_->mail.push_back([tasks = tasks_, at = producers_[channel.value], bytes, reusable = std::move(reusable)]() mutable {
+void SteppedTasks::Task::return_credit(ChannelIndex channel, std::uint64_t bytes,
+                                       BatchPtr reusable) {
+  tasks_->mail.push_back([tasks = tasks_, at = producers_[channel.value], bytes,
+                          reusable = std::move(reusable)]() mutable {
     tasks->at(at).add_credit(at, bytes, std::move(reusable));
   });
 }
 
 void SteppedTasks::Task::Channel::send(Element element, std::uint64_t charged_bytes) {
-  tasks_->mail.push_back(
-      [tasks = tasks_, at = consumer_, content = ChargedElement{std::move(element), charged_bytes}]() mutable {
-        tasks->at(at).receive(ChannelIndex{at.index}, std::move(content));
-      });
+  tasks_->mail.push_back([tasks = tasks_, at = consumer_,
+                          content = ChargedElement{std::move(element), charged_bytes}]() mutable {
+    tasks->at(at).receive(ChannelIndex{at.index}, std::move(content));
+  });
 }
 
 Result<void> SteppedTasks::Tasks::open() {
@@ -223,7 +231,8 @@ void SteppedTasks::Tasks::close() {
   for (auto& task : all) task->close();
 }
 
-std::uint64_t SteppedTasks::Tasks::total(std::atomic<std::uint64_t> OperatorMetrics::*counter) const {
+std::uint64_t SteppedTasks::Tasks::total(
+    std::atomic<std::uint64_t> OperatorMetrics::*counter) const {
   std::uint64_t sum = 0;
   for (const auto& task : all) {
     for (const OperatorMetrics& metrics : task->operators()) sum += (metrics.*counter).load();
@@ -231,7 +240,8 @@ std::uint64_t SteppedTasks::Tasks::total(std::atomic<std::uint64_t> OperatorMetr
   return sum;
 }
 
-SteppedTasks::SteppedTasks(std::shared_ptr<const PhysicalPlan> plan, const Clock& clock, Options options)
+SteppedTasks::SteppedTasks(std::shared_ptr<const PhysicalPlan> plan, const Clock& clock,
+                           Options options)
     : tasks_(std::make_unique<Tasks>()) {
   tasks_->plan = std::move(plan);
   tasks_->clock = &clock;
@@ -244,7 +254,9 @@ SteppedTasks::SteppedTasks(std::shared_ptr<const PhysicalPlan> plan, const Clock
   }
 }
 
-SteppedTasks::~SteppedTasks() { tasks_->close(); }
+SteppedTasks::~SteppedTasks() {
+  tasks_->close();
+}
 
 Result<void> SteppedTasks::open() {
   const auto opened = tasks_->open();
@@ -267,9 +279,15 @@ std::optional<ProcessingTime> SteppedTasks::next_wake() const {
   return earliest;
 }
 
-bool SteppedTasks::finished() const { return std::ranges::all_of(tasks_->all, &Task::finished); }
+bool SteppedTasks::finished() const {
+  return std::ranges::all_of(tasks_->all, &Task::finished);
+}
 
-std::uint64_t SteppedTasks::late_records_dropped() const { return tasks_->total(&OperatorMetrics::late_records_dropped); }
-std::uint64_t SteppedTasks::bad_records() const { return tasks_->total(&OperatorMetrics::bad_records); }
+std::uint64_t SteppedTasks::late_records_dropped() const {
+  return tasks_->total(&OperatorMetrics::late_records_dropped);
+}
+std::uint64_t SteppedTasks::bad_records() const {
+  return tasks_->total(&OperatorMetrics::bad_records);
+}
 
 }  // namespace weir

@@ -11,9 +11,10 @@
 
 namespace weir {
 
-// What actors do for tasks, without actors: the same TaskCores, channels with credit, and split enumerators. Messages
-// are delivered between steps, tasks step in the order of the plan, and time stands still while they do; so a run is
-// the same each time. The plan's committers and checks are not called.
+// What actors do for tasks, without actors: the same TaskCores, channels with credit, and split
+// enumerators. Messages are delivered between steps, tasks step in the order of the plan, and time
+// stands still while they do; so a run is the same each time. The plan's committers and checks are
+// not called.
 //
 // Not thread-safe; an operator's waker may be called from any thread and is heeded by the next run.
 class SteppedTasks {
@@ -29,12 +30,12 @@ class SteppedTasks {
   SteppedTasks(const SteppedTasks&) = delete;
   SteppedTasks& operator=(const SteppedTasks&) = delete;
 
-  // Opens enumerators and tasks. After a failure, here or in a run, all tasks are closed and nothing may be called but
-  // the queries.
+  // Opens enumerators and tasks. After a failure, here or in a run, all tasks are closed and
+  // nothing may be called but the queries.
   [[nodiscard]] Result<void> open();
 
-  // Steps until no task can go on at this time. An enumerator that had no split yet is asked again at its time; so
-  // splits that have appeared since are found.
+  // Steps until no task can go on at this time. An enumerator that had no split yet is asked again
+  // at its time; so splits that have appeared since are found.
   [[nodiscard]] Result<void> run_until_quiet();
 
   // When some task wants to be called next, if any does. Requires that it is quiet.

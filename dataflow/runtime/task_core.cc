@@ -9,7 +9,8 @@
 namespace weir {
 namespace {
 
-std::vector<std::unique_ptr<ChannelSender>> make_senders(const std::vector<ExchangeChannels>& exchanges) {
+std::vector<std::unique_ptr<ChannelSender>> make_senders(
+    const std::vector<ExchangeChannels>& exchanges) {
   std::vector<std::unique_ptr<ChannelSender>> senders;
   for (const auto& exchange : exchanges) {
     for (ChannelTransport* transport : exchange.transports) {
@@ -19,13 +20,15 @@ std::vector<std::unique_ptr<ChannelSender>> make_senders(const std::vector<Excha
   return senders;
 }
 
-std::vector<std::vector<ChannelSender*>> grouped(const std::vector<std::unique_ptr<ChannelSender>>& senders,
-                                                 const std::vector<ExchangeChannels>& exchanges) {
+std::vector<std::vector<ChannelSender*>> grouped(
+    const std::vector<std::unique_ptr<ChannelSender>>& senders,
+    const std::vector<ExchangeChannels>& exchanges) {
   std::vector<std::vector<ChannelSender*>> groups;
   std::size_t next = 0;
   for (const auto& exchange : exchanges) {
     auto& group = groups.emplace_back();
-    for (std::size_t i = 0; i < exchange.transports.size(); ++i) group.push_back(senders[next++].get());
+    for (std::size_t i = 0; i < exchange.transports.size(); ++i)
+      group.push_back(senders[next++].get());
   }
   return groups;
 }
@@ -36,7 +39,8 @@ std::vector<std::unique_ptr<ExchangeWriter>> make_writers(
   WEIR_CHECK(senders.size() == spec.exchanges.size());
   std::vector<std::unique_ptr<ExchangeWriter>> writers;
   for (std::size_t i = 0; i < senders.size(); ++i) {
-    writers.push_back(std::make_unique<ExchangeWriter>(spec.exchanges[i], senders[i], pool, seed + i));
+    writers.push_back(
+        std::make_unique<ExchangeWriter>(spec.exchanges[i], senders[i], pool, seed + i));
   }
   return writers;
 }
@@ -155,14 +159,18 @@ Result<bool> TaskCore::poll_source(const StepBudget& budget) {
   if (!poll) return poll.error();
   set(metrics_->read_units, chain_.source().read_units());
   switch (poll->result) {
-    case PollResult::more: return true;
-    case PollResult::idle: source_idle_until_ = poll->wake_at; return true;
+    case PollResult::more:
+      return true;
+    case PollResult::idle:
+      source_idle_until_ = poll->wake_at;
+      return true;
     case PollResult::need_split:
       if (splits_ == SplitState::exhausted) break;
       splits_ = SplitState::asked;
       environment_->request_split();
       return true;
-    case PollResult::finished: break;
+    case PollResult::finished:
+      break;
   }
   source_ended_ = true;
   chain_.end_source();
@@ -219,7 +227,8 @@ StepOutcome TaskCore::outcome(bool starved) {
 }
 
 bool TaskCore::everything_left() const {
-  return std::ranges::all_of(exchanges_, [](const auto& exchange) { return exchange->drained(); }) &&
+  return std::ranges::all_of(exchanges_,
+                             [](const auto& exchange) { return exchange->drained(); }) &&
          std::ranges::all_of(senders_, [](const auto& sender) { return sender->drained(); });
 }
 

@@ -24,9 +24,11 @@ namespace weir {
 class TaskEnvironment {
  public:
   virtual ~TaskEnvironment() = default;
-  // Gives the sender of an input channel back what it was charged, with an empty batch for reuse or null.
+  // Gives the sender of an input channel back what it was charged, with an empty batch for reuse or
+  // null.
   virtual void return_credit(ChannelIndex channel, std::uint64_t bytes, BatchPtr reusable) = 0;
-  // Asks the source's enumerator for a split: `add_split`, `ask_again_at` or `no_more_splits` answers.
+  // Asks the source's enumerator for a split: `add_split`, `ask_again_at` or `no_more_splits`
+  // answers.
   virtual void request_split() = 0;
 };
 
@@ -46,16 +48,17 @@ struct ExchangeChannels {
   std::uint64_t window_bytes;
 };
 
-// The whole logic of a task actor, without the actor: message handlers call `receive` and its like, which only
-// enqueue; a self-sent message calls `step`, which works for at most about limits::step_time_max.
+// The whole logic of a task actor, without the actor: message handlers call `receive` and its like,
+// which only enqueue; a self-sent message calls `step`, which works for at most about
+// limits::step_time_max.
 //
 // Time is read from the clock handed in. Not thread-safe: one thread at a time.
 class TaskCore {
  public:
   struct Wiring {
-    std::vector<OperatorContext> contexts;     // one per stage
-    std::vector<InputPort> input_channels;     // the port of each input channel
-    std::vector<ExchangeChannels> exchanges;   // one per exchange
+    std::vector<OperatorContext> contexts;    // one per stage
+    std::vector<InputPort> input_channels;    // the port of each input channel
+    std::vector<ExchangeChannels> exchanges;  // one per exchange
     std::uint64_t random_seed = 0;
   };
 
@@ -68,7 +71,8 @@ class TaskCore {
   // Enqueue; the next step sees it.
   void receive(ChannelIndex channel, ChargedElement content);
   // Credit for an outgoing channel: exchange and index of the consumer within it.
-  void add_credit(std::uint32_t exchange, std::uint32_t consumer, std::uint64_t bytes, BatchPtr reusable);
+  void add_credit(std::uint32_t exchange, std::uint32_t consumer, std::uint64_t bytes,
+                  BatchPtr reusable);
   [[nodiscard]] Result<void> add_split(Split split);
   void ask_again_at(ProcessingTime time);
   void no_more_splits();
@@ -103,11 +107,11 @@ class TaskCore {
   const Clock* clock_;
   TaskMetrics* metrics_;
   BatchPool pool_;
-  std::vector<std::unique_ptr<ChannelSender>> senders_;   // of all exchanges
-  std::vector<std::vector<ChannelSender*>> senders_of_;   // by exchange
+  std::vector<std::unique_ptr<ChannelSender>> senders_;  // of all exchanges
+  std::vector<std::vector<ChannelSender*>> senders_of_;  // by exchange
   std::vector<std::unique_ptr<ExchangeWriter>> exchanges_;
   InputGate gate_;
-  std::optional<WatermarkValve> valve_;                   // none for sources
+  std::optional<WatermarkValve> valve_;  // none for sources
   std::vector<std::uint32_t> open_channels_of_port_;
   OperatorChain chain_;
   std::optional<std::pair<ChannelIndex, std::uint64_t>> charged_;  // of the batch the head works on
@@ -115,7 +119,7 @@ class TaskCore {
   bool is_source_;
   bool source_ended_ = false;
   SplitState splits_ = SplitState::unasked;
-  ProcessingTime ask_split_at_{};                         // when waiting
+  ProcessingTime ask_split_at_{};  // when waiting
   std::optional<ProcessingTime> source_idle_until_;
 };
 

@@ -8,17 +8,19 @@
 
 namespace weir {
 
-// Written by the task alone, read by anybody; each figure is right by itself, not all at one instant.
+// Written by the task alone, read by anybody; each figure is right by itself, not all at one
+// instant.
 struct TaskMetrics {
   std::atomic<std::uint64_t> records_in{0};
-  std::atomic<std::uint64_t> head_records_out{0};  // by the chain's first operator: what a source has read
-  std::atomic<std::uint64_t> records_out{0};       // into exchanges
-  std::atomic<std::uint64_t> read_units{0};        // of a source: see SourceOperator::read_units
+  std::atomic<std::uint64_t> head_records_out{
+      0};  // by the chain's first operator: what a source has read
+  std::atomic<std::uint64_t> records_out{0};  // into exchanges
+  std::atomic<std::uint64_t> read_units{0};   // of a source: see SourceOperator::read_units
   std::atomic<std::int64_t> watermark_ms{EventTime::min().ms};
   std::atomic<std::uint64_t> busy_ns{0};
-  std::atomic<bool> backpressured{false};          // work waits for room in an exchange
-  // For the watchdog: when the step under way began, on the monotonic clock, 0 between steps; and which operator of
-  // the chain was called last.
+  std::atomic<bool> backpressured{false};  // work waits for room in an exchange
+  // For the watchdog: when the step under way began, on the monotonic clock, 0 between steps; and
+  // which operator of the chain was called last.
   std::atomic<std::int64_t> step_began_ns{0};
   std::atomic<std::uint32_t> stage_called{0};
 };
@@ -26,7 +28,8 @@ struct TaskMetrics {
 // One writer, so a plain load and store will do: no locked instruction in the loop.
 template <class N>
 void add(std::atomic<N>& counter, std::uint64_t by) {
-  counter.store(counter.load(std::memory_order_relaxed) + static_cast<N>(by), std::memory_order_relaxed);
+  counter.store(counter.load(std::memory_order_relaxed) + static_cast<N>(by),
+                std::memory_order_relaxed);
 }
 template <class N>
 void set(std::atomic<N>& gauge, N value) {

@@ -59,7 +59,8 @@ ValveOutput WatermarkValve::settle() {
     return {.watermark = advance_to(EventTime::max()), .idle = {}};
   }
   if (std::ranges::all_of(channels_, &Channel::silent)) {
-    return {.watermark = {}, .idle = std::exchange(idle_, true) ? std::nullopt : std::optional(true)};
+    return {.watermark = {},
+            .idle = std::exchange(idle_, true) ? std::nullopt : std::optional(true)};
   }
   const auto holding = holder();
   if (!holding) return {};

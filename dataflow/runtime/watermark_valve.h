@@ -17,11 +17,12 @@ struct ValveOutput {
   friend bool operator==(const ValveOutput&, const ValveOutput&) = default;
 };
 
-// The rules of Apache Flink's StatusWatermarkValve: the result is the minimum over the channels that are active and
-// aligned. A channel that wakes with a smaller watermark than was let through is unaligned, and ignored until it has
-// caught up. When the last active channel becomes idle, the largest watermark of all is let through first.
-// Unlike there, a channel at EventTime::max() has ended and takes no part: the result becomes max() only when all
-// channels have, so that an ended one does not fire what an idle one still feeds (FLINK-38477).
+// The rules of Apache Flink's StatusWatermarkValve: the result is the minimum over the channels
+// that are active and aligned. A channel that wakes with a smaller watermark than was let through
+// is unaligned, and ignored until it has caught up. When the last active channel becomes idle, the
+// largest watermark of all is let through first. Unlike there, a channel at EventTime::max() has
+// ended and takes no part: the result becomes max() only when all channels have, so that an ended
+// one does not fire what an idle one still feeds (FLINK-38477).
 //
 // A pure state machine, not thread-safe. O(channels) per event.
 class WatermarkValve {
@@ -34,7 +35,8 @@ class WatermarkValve {
 
   // The last watermark let through.
   [[nodiscard]] EventTime current() const { return current_; }
-  // The channel that holds the result back, for people: an active, aligned one at the minimum; none if all are idle.
+  // The channel that holds the result back, for people: an active, aligned one at the minimum; none
+  // if all are idle.
   [[nodiscard]] std::optional<ChannelIndex> holder() const;
 
  private:

@@ -12,9 +12,12 @@ struct WatermarkStrategy {
 };
 
 // For records in the order of their times.
-[[nodiscard]] constexpr WatermarkStrategy monotonous() { return {}; }
+[[nodiscard]] constexpr WatermarkStrategy monotonous() {
+  return {};
+}
 
-// For records that arrive up to `out_of_orderness` after one with a later time. Requires a duration >= 0.
+// For records that arrive up to `out_of_orderness` after one with a later time. Requires a duration
+// >= 0.
 [[nodiscard]] constexpr WatermarkStrategy bounded(Duration out_of_orderness) {
   WEIR_CHECK(out_of_orderness >= Duration{0});
   return {out_of_orderness};

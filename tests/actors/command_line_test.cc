@@ -28,7 +28,8 @@ TEST(CommandLine, has_defaults) {
 }
 
 TEST(CommandLine, reads_both_ways_of_writing_options) {
-  const auto line = read({"--parallelism=7", "--name", "n", "--no-chaining", "--strict", "--input", "a.txt", "--limit=5", "--fast"});
+  const auto line = read({"--parallelism=7", "--name", "n", "--no-chaining", "--strict", "--input",
+                          "a.txt", "--limit=5", "--fast"});
   ASSERT_TRUE(line.has_value()) << line.error().message;
   EXPECT_EQ(line->parallelism, 7U);
   EXPECT_EQ(line->job_name, "n");
@@ -53,8 +54,9 @@ TEST(CommandLine, refuses_what_is_no_option) {
 
 TEST(CommandLine, wins_over_the_configuration_file) {
   const TemporaryDirectory directory;
-  const std::string config =
-      directory.write("job.toml", "input = \"from file\"\nparallelism = 5\nratio = 0.5\nstrict = true\nfast = false\n");
+  const std::string config = directory.write(
+      "job.toml",
+      "input = \"from file\"\nparallelism = 5\nratio = 0.5\nstrict = true\nfast = false\n");
   const auto line = read({"--config", config.c_str(), "--parallelism", "2"});
   ASSERT_TRUE(line.has_value()) << line.error().message;
   EXPECT_EQ(line->parallelism, 2U);
@@ -67,7 +69,8 @@ TEST(CommandLine, wins_over_the_configuration_file) {
 
 TEST(CommandLine, help_lists_the_options_of_engine_and_job) {
   const auto line = read({});
-  const std::string help = help_text(*line, {{.name = "input", .help = "files to read", .type = "text", .required = true}});
+  const std::string help = help_text(
+      *line, {{.name = "input", .help = "files to read", .type = "text", .required = true}});
   for (const char* part : {"--parallelism", "--explain", "--input", "files to read", "required"}) {
     EXPECT_THAT(help, testing::HasSubstr(part));
   }

@@ -17,7 +17,10 @@ const std::optional<Error> none;
 // Two vertices of parallelism 2: source and keyed count.
 std::shared_ptr<const PhysicalPlan> small_plan() {
   Job job("small");
-  (void)job.source("numbers", from_sequence(0, 9)).key_by([](std::int64_t n) { return n; }).count("count").collect();
+  (void)job.source("numbers", from_sequence(0, 9))
+      .key_by([](std::int64_t n) { return n; })
+      .count("count")
+      .collect();
   return *make_plan(job, {.parallelism = 2});
 }
 
@@ -26,7 +29,8 @@ class ExecutionGraphTest : public testing::Test {
  protected:
   template <class Action>
   static bool has(const std::vector<JobAction>& actions) {
-    return std::ranges::any_of(actions, [](const auto& action) { return std::holds_alternative<Action>(action); });
+    return std::ranges::any_of(
+        actions, [](const auto& action) { return std::holds_alternative<Action>(action); });
   }
 
   // Brings the job to where its tasks run.
@@ -36,7 +40,8 @@ class ExecutionGraphTest : public testing::Test {
     (void)graph_.on_coordinator_opened(source, none);
     (void)graph_.on_coordinator_opened(sink, none);
     for (const TaskId task : graph_.tasks()) (void)graph_.on_task_deployed(task);
-    for (const TaskId task : graph_.tasks()) (void)graph_.on_task_changed(task, TaskState::running, none);
+    for (const TaskId task : graph_.tasks())
+      (void)graph_.on_task_changed(task, TaskState::running, none);
   }
 
   std::shared_ptr<const PhysicalPlan> plan_ = small_plan();
@@ -64,7 +69,8 @@ TEST_F(ExecutionGraphTest, connects_tasks_once_the_last_is_deployed) {
   (void)graph_.on_coordinator_opened(source, none);
   (void)graph_.on_coordinator_opened(sink, none);
   const auto tasks = graph_.tasks();
-  for (std::size_t i = 0; i + 1 < tasks.size(); ++i) EXPECT_TRUE(graph_.on_task_deployed(tasks[i]).empty());
+  for (std::size_t i = 0; i + 1 < tasks.size(); ++i)
+    EXPECT_TRUE(graph_.on_task_deployed(tasks[i]).empty());
   EXPECT_TRUE(has<ConnectTasks>(graph_.on_task_deployed(tasks.back())));
   EXPECT_TRUE(graph_.on_task_deployed(tasks.back()).empty()) << "told twice";
 }
@@ -73,7 +79,8 @@ TEST_F(ExecutionGraphTest, commits_when_all_tasks_have_finished_and_finishes_whe
   run_all();
   const auto tasks = graph_.tasks();
   for (std::size_t i = 0; i + 1 < tasks.size(); ++i) {
-    EXPECT_TRUE(graph_.on_task_changed(tasks[i], TaskState::finished, none, {{sink, {{{}}}}}).empty());
+    EXPECT_TRUE(
+        graph_.on_task_changed(tasks[i], TaskState::finished, none, {{sink, {{{}}}}}).empty());
   }
   const auto actions = graph_.on_task_changed(tasks.back(), TaskState::finished, none);
   ASSERT_TRUE(has<Commit>(actions));
@@ -85,7 +92,8 @@ TEST_F(ExecutionGraphTest, commits_when_all_tasks_have_finished_and_finishes_whe
 
 TEST_F(ExecutionGraphTest, a_commit_that_fails_fails_the_job) {
   run_all();
-  for (const TaskId task : graph_.tasks()) (void)graph_.on_task_changed(task, TaskState::finished, none);
+  for (const TaskId task : graph_.tasks())
+    (void)graph_.on_task_changed(task, TaskState::finished, none);
   EXPECT_TRUE(has<EndJob>(graph_.on_committed(sink, boom)));
   EXPECT_EQ(graph_.state(), JobState::failed);
   EXPECT_EQ(graph_.error(), boom);
@@ -129,7 +137,8 @@ TEST_F(ExecutionGraphTest, a_task_deployed_after_the_cancel_is_cancelled_then) {
   (void)graph_.on_coordinator_opened(source, none);
   (void)graph_.on_coordinator_opened(sink, none);
   EXPECT_FALSE(has<CancelTasks>(graph_.on_cancel()));
-  for (const TaskId task : graph_.tasks()) EXPECT_TRUE(has<CancelTasks>(graph_.on_task_deployed(task)));
+  for (const TaskId task : graph_.tasks())
+    EXPECT_TRUE(has<CancelTasks>(graph_.on_task_deployed(task)));
 }
 
 TEST_F(ExecutionGraphTest, tasks_that_do_not_end_are_given_up_by_name) {
@@ -143,13 +152,15 @@ TEST_F(ExecutionGraphTest, tasks_that_do_not_end_are_given_up_by_name) {
 
 TEST_F(ExecutionGraphTest, a_cancel_while_committing_is_too_late) {
   run_all();
-  for (const TaskId task : graph_.tasks()) (void)graph_.on_task_changed(task, TaskState::finished, none);
+  for (const TaskId task : graph_.tasks())
+    (void)graph_.on_task_changed(task, TaskState::finished, none);
   EXPECT_TRUE(graph_.on_cancel().empty());
   (void)graph_.on_committed(sink, none);
   EXPECT_EQ(graph_.state(), JobState::finished);
 }
 
-// Whatever comes in whatever order: a job ends at most once, never both commits and aborts, and once ended does nothing.
+// Whatever comes in whatever order: a job ends at most once, never both commits and aborts, and
+// once ended does nothing.
 TEST_F(ExecutionGraphTest, random_events_never_break_the_invariants) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -171,14 +182,21 @@ TEST_F(ExecutionGraphTest, random_events_never_break_the_invariants) {
       const TaskId task = tasks[random.below(tasks.size())];
       const auto error = random.below(40) == 0 ? std::optional(boom) : none;
       switch (random.below(12)) {
-        case 0: watch(graph.on_slots_granted()); break;
-        case 1: watch(graph.on_coordinator_opened(random.below(2) == 0 ? source : sink, error)); break;
+        case 0:
+          watch(graph.on_slots_granted());
+          break;
+        case 1:
+          watch(graph.on_coordinator_opened(random.below(2) == 0 ? source : sink, error));
+          break;
         case 2:
-        case 3: watch(graph.on_task_deployed(task)); break;
+        case 3:
+          watch(graph.on_task_deployed(task));
+          break;
         case 4:
         case 5:
         case 6:
-          if (graph.is_deployed(task)) watch(graph.on_task_changed(task, TaskState::finished, none));
+          if (graph.is_deployed(task))
+            watch(graph.on_task_changed(task, TaskState::finished, none));
           break;
         case 7:
           if (graph.is_deployed(task)) watch(graph.on_task_changed(task, TaskState::running, none));
@@ -188,8 +206,12 @@ TEST_F(ExecutionGraphTest, random_events_never_break_the_invariants) {
             watch(graph.on_task_changed(task, TaskState::canceled, none));
           }
           break;
-        case 9: watch(graph.on_committed(sink, error)); break;
-        case 10: watch(graph.on_aborted(sink)); break;
+        case 9:
+          watch(graph.on_committed(sink, error));
+          break;
+        case 10:
+          watch(graph.on_aborted(sink));
+          break;
         default:
           if (random.below(60) == 0) watch(graph.on_cancel());
           if (random.below(100) == 0) watch(graph.on_failure(boom));

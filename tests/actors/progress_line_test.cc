@@ -15,13 +15,15 @@ TEST(ProgressLine, shows_rate_share_and_watermark) {
   progress.read_units = 25;
   progress.total_units = 100;
   progress.watermark = EventTime{1431857103000};
-  EXPECT_EQ(line.text(progress, MonotonicTime{} + 2s),
-            "RUNNING  1,500,000 records  750,000/s  25 % of the input  watermark 2015-05-17T10:05:03Z");
+  EXPECT_EQ(
+      line.text(progress, MonotonicTime{} + 2s),
+      "RUNNING  1,500,000 records  750,000/s  25 % of the input  watermark 2015-05-17T10:05:03Z");
   progress.records_read = 1'500'100;
   progress.bad_records = 3;
   progress.late_records_dropped = 4;
   EXPECT_EQ(line.text(progress, MonotonicTime{} + 3s),
-            "RUNNING  1,500,100 records  100/s  25 % of the input  watermark 2015-05-17T10:05:03Z  3 skipped  4 late");
+            "RUNNING  1,500,100 records  100/s  25 % of the input  watermark 2015-05-17T10:05:03Z  "
+            "3 skipped  4 late");
 }
 
 TEST(ProgressLine, says_what_the_job_waits_for) {

@@ -1,17 +1,17 @@
-// One test for each row of docs/BAD_INPUT.md: the message names the culprit, the place and the remedy.
+// One test for each row of docs/BAD_INPUT.md: the message names the culprit, the place and the
+// remedy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <atomic>
-#include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <thread>
-
-#include <csignal>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "actors/run.h"
 #include "dataflow/api/weir.h"
@@ -41,9 +41,10 @@ class BadInput : public testing::Test {
   [[nodiscard]] ChildResult count_words_of(const std::string& input) const {
     return count_words({"--input", input, "--output", out()});
   }
-  [[nodiscard]] ChildResult count_visitors_of(const std::string& input, std::vector<std::string> more = {}) const {
-    std::vector<std::string> arguments{"--input", input, "--regions", data + "hourly_visitors/regions.csv",
-                                       "--output", out()};
+  [[nodiscard]] ChildResult count_visitors_of(const std::string& input,
+                                              std::vector<std::string> more = {}) const {
+    std::vector<std::string> arguments{
+        "--input", input, "--regions", data + "hourly_visitors/regions.csv", "--output", out()};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_program(apps + "hourly_visitors", arguments);
   }
@@ -71,7 +72,8 @@ TEST_F(BadInput, missing_option) {
 TEST_F(BadInput, several_mistakes_are_told_at_once) {
   const auto result = count_words({"--colour", "red", "--split-size", "many"});
   EXPECT_EQ(result.exit_code, 2);
-  expect_says(result.err, {"--colour is unknown", "--input is missing", "--output is missing", "--split-size is 'many'"});
+  expect_says(result.err, {"--colour is unknown", "--input is missing", "--output is missing",
+                           "--split-size is 'many'"});
 }
 
 TEST_F(BadInput, malformed_option) {
@@ -89,8 +91,8 @@ TEST_F(BadInput, malformed_parallelism) {
 }
 
 TEST_F(BadInput, parallelism_over_the_maximum) {
-  const auto result = count_words({"--input", data + "word_count/poem.txt", "--output", out(), "--parallelism", "8",
-                                   "--max-parallelism", "4"});
+  const auto result = count_words({"--input", data + "word_count/poem.txt", "--output", out(),
+                                   "--parallelism", "8", "--max-parallelism", "4"});
   EXPECT_EQ(result.exit_code, 2);
   expect_says(result.err, {"'count' is 8", "maximum of 4", "--max-parallelism"});
 }
@@ -142,7 +144,8 @@ TEST_F(BadInput, unreadable_input) {
   std::string program = apps + "word_count";
   std::vector<std::string> arguments{"--input", path, "--output", out()};
   if (getuid() == 0) {
-    if (!std::filesystem::exists("/usr/bin/setpriv")) GTEST_SKIP() << "no setpriv to become another user with";
+    if (!std::filesystem::exists("/usr/bin/setpriv"))
+      GTEST_SKIP() << "no setpriv to become another user with";
     arguments.insert(arguments.begin(), {"--reuid=65534", "--clear-groups", program});
     program = "/usr/bin/setpriv";
   }
@@ -160,7 +163,8 @@ TEST_F(BadInput, binary_file) {
 }
 
 TEST_F(BadInput, truncated_gzip) {
-  const std::string path = directory_.write("log.gz", std::string("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\x4c", 12));
+  const std::string path = directory_.write(
+      "log.gz", std::string("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\x4c", 12));
   const auto result = count_words_of(path);
   EXPECT_EQ(result.exit_code, 1);
   expect_says(result.err, {"log.gz"});
@@ -189,7 +193,8 @@ TEST_F(BadInput, output_that_is_a_file) {
 TEST_F(BadInput, overwriting_what_no_job_wrote) {
   std::filesystem::create_directory(out());
   std::ofstream(out() + "/thesis.tex") << "precious\n";
-  const auto result = count_words({"--input", data + "word_count/poem.txt", "--output", out(), "--overwrite"});
+  const auto result =
+      count_words({"--input", data + "word_count/poem.txt", "--output", out(), "--overwrite"});
   EXPECT_EQ(result.exit_code, 1);
   expect_says(result.err, {out(), "thesis.tex"});
   EXPECT_EQ(read_file(out() + "/thesis.tex"), "precious\n");
@@ -200,7 +205,8 @@ TEST_F(BadInput, line_that_does_not_parse_is_counted_and_shown) {
   const std::string path = directory_.write("access.log", log + "what is this?\n" + log);
   const auto result = count_visitors_of(path);
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  expect_says(result.err, {path + ":13", "not a line of a combined log", "1 record did not parse", "--strict"});
+  expect_says(result.err,
+              {path + ":13", "not a line of a combined log", "1 record did not parse", "--strict"});
 }
 
 TEST_F(BadInput, line_that_does_not_parse_fails_a_strict_job_with_file_and_line) {
@@ -208,14 +214,17 @@ TEST_F(BadInput, line_that_does_not_parse_fails_a_strict_job_with_file_and_line)
   const std::string path = directory_.write("access.log", log + "what is this?\n" + log);
   const auto result = count_visitors_of(path, {"--strict", "--split-size", "200"});
   EXPECT_EQ(result.exit_code, 1);
-  expect_says(result.err, {path + ":13", "not a line of a combined log", "step 'hits'", "--strict"});
+  expect_says(result.err,
+              {path + ":13", "not a line of a combined log", "step 'hits'", "--strict"});
   expect_no_output();
 }
 
 TEST_F(BadInput, malformed_table_of_regions) {
-  const std::string regions = directory_.write("regions.csv", "network,region\n10.0.0.0/8,plain\nnonsense\n");
-  const auto result = run_program(apps + "hourly_visitors", {"--input", data + "hourly_visitors/access.log", "--regions",
-                                                             regions, "--output", out()});
+  const std::string regions =
+      directory_.write("regions.csv", "network,region\n10.0.0.0/8,plain\nnonsense\n");
+  const auto result = run_program(
+      apps + "hourly_visitors",
+      {"--input", data + "hourly_visitors/access.log", "--regions", regions, "--output", out()});
   EXPECT_EQ(result.exit_code, 1);
   expect_says(result.err, {regions + ":3", "expected network,region"});
   expect_no_output();
@@ -235,7 +244,9 @@ Error error_of(Describe describe, RunOptions options = {}) {
 TEST_F(BadInput, user_code_that_throws) {
   const Error error = error_of([](Job& job) {
     (void)job.source("numbers", from_sequence(0, 99))
-        .map([](std::int64_t n) -> std::int64_t { return n == 17 ? throw std::runtime_error("17 is not for me") : n; })
+        .map([](std::int64_t n) -> std::int64_t {
+          return n == 17 ? throw std::runtime_error("17 is not for me") : n;
+        })
         .named("picky")
         .collect();
   });
@@ -245,7 +256,9 @@ TEST_F(BadInput, user_code_that_throws) {
 
 TEST_F(BadInput, user_code_that_throws_no_exception_type) {
   const Error error = error_of([](Job& job) {
-    (void)job.source("numbers", from_sequence(0, 99)).map([](std::int64_t n) { return n == 17 ? throw 17 : n; }).collect();
+    (void)job.source("numbers", from_sequence(0, 99))
+        .map([](std::int64_t n) { return n == 17 ? throw 17 : n; })
+        .collect();
   });
   EXPECT_EQ(error.code, Errc::user_code);
   expect_says(error.message, {"'map'", "not a std::exception"});
@@ -264,7 +277,8 @@ TEST_F(BadInput, key_function_that_returns_garbage) {
       },
       {.parallelism = 2});
   EXPECT_EQ(error.code, Errc::user_code);
-  expect_says(error.message, {"'count'", "two different keys for the same record", "nothing but the record"});
+  expect_says(error.message,
+              {"'count'", "two different keys for the same record", "nothing but the record"});
 }
 
 TEST_F(BadInput, stream_that_was_declared_keyed_and_is_not) {
@@ -311,14 +325,19 @@ TEST_F(BadInput, plan_with_several_mistakes) {
     const auto numbers = job.source("numbers", from_sequence(0, 99));
     (void)numbers.key_by([](std::int64_t n) { return n; }).count("numbers").collect();
     (void)numbers.map([](std::int64_t n) { return n; }).named("forgotten");
-    (void)numbers.forward().map([](std::int64_t n) { return n; }).named("narrow").parallelism(3).collect();
+    (void)numbers.forward()
+        .map([](std::int64_t n) { return n; })
+        .named("narrow")
+        .parallelism(3)
+        .collect();
   });
   EXPECT_EQ(error.code, Errc::invalid_plan);
-  expect_says(error.message, {"3 mistakes", "'numbers' is used by 2 steps", "output of 'forgotten'", "forward from 'numbers'",
-                              "needs equal parallelism"});
+  expect_says(error.message, {"3 mistakes", "'numbers' is used by 2 steps", "output of 'forgotten'",
+                              "forward from 'numbers'", "needs equal parallelism"});
 }
 
-// The watchdog names the step while it is stuck, and the cancel that cannot reach it names it again.
+// The watchdog names the step while it is stuck, and the cancel that cannot reach it names it
+// again.
 TEST_F(BadInput, user_code_that_never_returns) {
   static std::atomic<bool> release{false};
   const std::string log = directory_.file("log");
@@ -335,7 +354,9 @@ TEST_F(BadInput, user_code_that_never_returns) {
       },
       {.settings = {.cancel_timeout = Duration{500}},
        .logger = Logger::to_file(log, LogLevel::warning),
-       .on_progress = [&](const JobProgress&) { return std::chrono::steady_clock::now() - began < 2s; }});
+       .on_progress = [&](const JobProgress&) {
+         return std::chrono::steady_clock::now() - began < 2s;
+       }});
   release = true;
   EXPECT_EQ(error.code, Errc::task_stuck);
   expect_says(error.message, {"'sleeper'", "did not return"});

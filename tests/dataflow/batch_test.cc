@@ -23,22 +23,26 @@ std::shared_ptr<Batch<std::string>> texts(std::vector<std::string> values) {
 std::shared_ptr<Batch<std::string>> random_batch(Random& random) {
   auto batch = std::make_shared<Batch<std::string>>();
   const std::size_t size = random.below(20);
-  for (std::size_t i = 0; i < size; ++i) batch->values.push_back(std::string(random.below(50), 'x') + std::to_string(i));
+  for (std::size_t i = 0; i < size; ++i)
+    batch->values.push_back(std::string(random.below(50), 'x') + std::to_string(i));
   if (random.below(2) == 0) {
-    for (std::size_t i = 0; i < size; ++i) batch->times.push_back({static_cast<std::int64_t>(random())});
+    for (std::size_t i = 0; i < size; ++i)
+      batch->times.push_back({static_cast<std::int64_t>(random())});
   }
   if (size > 0 && random.below(2) == 0) {
     for (std::size_t i = 0; i < size; ++i) batch->hashes.push_back(random());
     batch->key_tag = tag;
   }
   if (random.below(2) == 0) {
-    for (std::size_t i = 0; i < size; ++i) batch->kinds.push_back(static_cast<RowKind>(random.below(4)));
+    for (std::size_t i = 0; i < size; ++i)
+      batch->kinds.push_back(static_cast<RowKind>(random.below(4)));
   }
   return batch;
 }
 
 void expect_same(const AnyBatch& a, const AnyBatch& b) {
-  EXPECT_EQ(static_cast<const Batch<std::string>&>(a).values, static_cast<const Batch<std::string>&>(b).values);
+  EXPECT_EQ(static_cast<const Batch<std::string>&>(a).values,
+            static_cast<const Batch<std::string>&>(b).values);
   EXPECT_EQ(a.times, b.times);
   EXPECT_EQ(a.hashes, b.hashes);
   EXPECT_EQ(a.kinds, b.kinds);
@@ -145,7 +149,8 @@ TEST(Batch, append_fills_columns_that_one_side_lacks) {
   to->append(*timed, rows, Take::move);
   EXPECT_EQ(to->values, (std::vector<std::string>{"first", "t", "k", "t"}));
   EXPECT_EQ(to->times, (std::vector<EventTime>{no_timestamp, {1}, no_timestamp, {1}}));
-  EXPECT_EQ(to->kinds, (std::vector{RowKind::insert, RowKind::insert, RowKind::remove, RowKind::insert}));
+  EXPECT_EQ(to->kinds,
+            (std::vector{RowKind::insert, RowKind::insert, RowKind::remove, RowKind::insert}));
 }
 
 TEST(Batch, hashes_of_different_edges_do_not_mix) {

@@ -47,7 +47,9 @@ struct Alerts {
 
 StreamHarness<Reading, Alert> alerts_harness(HarnessOptions options = {}) {
   return StreamHarness<Reading, Alert>(
-      [](Stream<Reading> readings) { return readings.key_by(&Reading::sensor).process("alerts", Alerts{.limit = 30}); },
+      [](Stream<Reading> readings) {
+        return readings.key_by(&Reading::sensor).process("alerts", Alerts{.limit = 30});
+      },
       options);
 }
 
@@ -76,9 +78,9 @@ TEST(StreamHarness, outputs_are_records_with_their_times_and_watermarks_in_order
   harness.end_input();
   EXPECT_EQ(harness.take_outputs(),
             (std::vector<Emitted<Alert>>{Record<Alert>{{"attic", "hot"}, EventTime{1000}},
-                                                  Record<Alert>{{"attic", "a minute"}, EventTime{61'000}},
-                                                  Watermark{EventTime{61'000}}, WatermarkStatus{true},
-                                                  WatermarkStatus{false}, Watermark{EventTime::max()}}));
+                                         Record<Alert>{{"attic", "a minute"}, EventTime{61'000}},
+                                         Watermark{EventTime{61'000}}, WatermarkStatus{true},
+                                         WatermarkStatus{false}, Watermark{EventTime::max()}}));
 }
 
 TEST(StreamHarness, side_outputs_are_taken_by_their_member) {
@@ -94,7 +96,8 @@ TEST(StreamHarness, what_a_function_throws_becomes_the_status_and_ends_the_run) 
   harness.push({"attic", -1});
   ASSERT_FALSE(harness.status());
   EXPECT_EQ(harness.status().error().code, Errc::user_code);
-  EXPECT_EQ(harness.status().error().message, "user function of 'alerts' threw an exception: a sensor froze");
+  EXPECT_EQ(harness.status().error().message,
+            "user function of 'alerts' threw an exception: a sensor froze");
   harness.push({"attic", 35});
   harness.advance_processing_time(1h);
   harness.end_input();
@@ -103,7 +106,8 @@ TEST(StreamHarness, what_a_function_throws_becomes_the_status_and_ends_the_run) 
 }
 
 TEST(StreamHarness, mistakes_of_the_plan_are_the_status) {
-  StreamHarness<int, int> harness([](Stream<int> in) { return in.map([](int x) { return x; }).parallelism(0); });
+  StreamHarness<int, int> harness(
+      [](Stream<int> in) { return in.map([](int x) { return x; }).parallelism(0); });
   ASSERT_FALSE(harness.status());
   EXPECT_EQ(harness.status().error().code, Errc::invalid_plan);
   harness.push(1);
@@ -114,12 +118,15 @@ TEST(StreamHarness, mistakes_of_the_plan_are_the_status) {
 TEST(StreamHarness, tasks_apart_give_what_a_chain_gives) {
   for (const bool chaining : {true, false}) {
     StreamHarness<int, int> harness(
-        [](Stream<int> in) { return in.map([](int x) { return x + 1; }).filter([](int x) { return x % 2 == 0; }); },
+        [](Stream<int> in) {
+          return in.map([](int x) { return x + 1; }).filter([](int x) { return x % 2 == 0; });
+        },
         {.chaining = chaining});
     harness.push_batch({{1, EventTime{1}}, {2, EventTime{2}}, {3, EventTime{3}}});
     harness.watermark(EventTime{3});
-    EXPECT_EQ(harness.take_outputs(), (std::vector<Emitted<int>>{Record<int>{2, EventTime{1}}, Record<int>{4, EventTime{3}},
-                                                                 Watermark{EventTime{3}}}));
+    EXPECT_EQ(harness.take_outputs(),
+              (std::vector<Emitted<int>>{Record<int>{2, EventTime{1}}, Record<int>{4, EventTime{3}},
+                                         Watermark{EventTime{3}}}));
   }
 }
 
@@ -137,14 +144,17 @@ TEST(StreamHarness, steps_may_be_parallel) {
 TEST(StreamHarness, processing_time_stops_wherever_a_timer_is_set) {
   struct Clockwork {
     Timer tick;
-    void on_element(const int&, KeyedContext<int, std::int64_t>& ctx) { tick.at(ctx.processing_time() + 10ms); }
+    void on_element(const int&, KeyedContext<int, std::int64_t>& ctx) {
+      tick.at(ctx.processing_time() + 10ms);
+    }
     void on_timer(const TimerFiring&, KeyedContext<int, std::int64_t>& ctx) {
       ctx.emit(ctx.processing_time().ms);
       tick.at(ctx.processing_time() + 10ms);
     }
   };
-  StreamHarness<int, std::int64_t> harness(
-      [](Stream<int> in) { return in.key_by([](int x) { return x; }).process("clockwork", Clockwork{}); });
+  StreamHarness<int, std::int64_t> harness([](Stream<int> in) {
+    return in.key_by([](int x) { return x; }).process("clockwork", Clockwork{});
+  });
   harness.push(1);
   harness.set_processing_time({35});
   EXPECT_EQ(harness.take_values(), (std::vector<std::int64_t>{10, 20, 30}));
@@ -165,7 +175,8 @@ TEST(StreamHarness, strict_runs_fail_at_the_first_record_that_does_not_parse) {
   strict.push("seven");
   ASSERT_FALSE(strict.status());
   EXPECT_EQ(strict.status().error().message,
-            "'seven': it does not parse (step 'digits'; without --strict such records are counted and skipped)");
+            "'seven': it does not parse (step 'digits'; without --strict such records are counted "
+            "and skipped)");
 }
 
 TEST(TwoInputHarness, each_input_has_its_own_watermark) {
@@ -178,8 +189,9 @@ TEST(TwoInputHarness, each_input_has_its_own_watermark) {
   harness.first().push(1, EventTime{1});
   harness.second().push("two", EventTime{2});
   harness.first().watermark(EventTime{5});
-  EXPECT_EQ(harness.take_outputs(), (std::vector<Emitted<std::string>>{Record<std::string>{"1", EventTime{1}},
-                                                                       Record<std::string>{"two", EventTime{2}}}));
+  EXPECT_EQ(harness.take_outputs(),
+            (std::vector<Emitted<std::string>>{Record<std::string>{"1", EventTime{1}},
+                                               Record<std::string>{"two", EventTime{2}}}));
   harness.second().watermark(EventTime{3});
   EXPECT_EQ(harness.take_outputs(), (std::vector<Emitted<std::string>>{Watermark{EventTime{3}}}));
   harness.first().end();

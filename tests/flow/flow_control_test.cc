@@ -1,5 +1,7 @@
-// A slow sink holds back everything before it: memory stays bounded, and a cancel is quick all the same.
+// A slow sink holds back everything before it: memory stays bounded, and a cancel is quick all the
+// same.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -7,11 +9,9 @@
 #include <string>
 #include <thread>
 
-#include <unistd.h>
-
 #include "actors/run.h"
-#include "dataflow/api/weir.h"
 #include "apps/words.h"
+#include "dataflow/api/weir.h"
 #include "tests/support/child_process.h"
 #include "tests/support/files.h"
 
@@ -51,7 +51,8 @@ struct SlowSink {
   [[nodiscard]] std::unique_ptr<SinkCommitter> make_committer() const { return nullptr; }
 };
 
-// Runs the job, waits until the sink has taken its first records, watches memory for `watched`, then cancels.
+// Runs the job, waits until the sink has taken its first records, watches memory for `watched`,
+// then cancels.
 struct Observation {
   long before_kb = 0;   // when the first record had reached the sink
   long largest_kb = 0;  // after that
@@ -73,7 +74,8 @@ Observation watch_and_cancel(Job& job, const SlowSink& sink, std::chrono::second
                             }
                             seen.largest_kb = std::max(seen.largest_kb, kb);
                             if (now - first_record < watched) return true;
-                            if (cancelled_at == std::chrono::steady_clock::time_point{}) cancelled_at = now;
+                            if (cancelled_at == std::chrono::steady_clock::time_point{})
+                              cancelled_at = now;
                             return false;
                           }});
   seen.cancel_took = std::chrono::steady_clock::now() - cancelled_at;
@@ -90,7 +92,10 @@ TEST(FlowControl, a_line_of_a_million_words_into_a_slow_sink_stays_within_20_MB)
   const long at_start_kb = resident_kb(getpid());
   SlowSink sink;
   Job job("one_line");
-  job.source("lines", text_files(directory.file("line.txt"))).flat_map(words).to("slow", sink).blocking();
+  job.source("lines", text_files(directory.file("line.txt")))
+      .flat_map(words)
+      .to("slow", sink)
+      .blocking();
   const Observation seen = watch_and_cancel(job, sink, 3s);
   EXPECT_LT(seen.largest_kb - at_start_kb, growth_kb_max);
   EXPECT_LT(seen.cancel_took, 1s);
@@ -116,7 +121,8 @@ TEST(FlowControl, a_window_of_five_million_keys_firing_into_a_slow_sink_stays_wi
   RecordProperty("state_kb", static_cast<int>(seen.before_kb));
 }
 
-// The same with a sink that is not marked as blocking: its task sleeps on a thread of the scheduler.
+// The same with a sink that is not marked as blocking: its task sleeps on a thread of the
+// scheduler.
 TEST(FlowControl, a_cancel_reaches_a_slow_sink_that_holds_a_scheduler_thread) {
   SlowSink sink;
   Job job("held_thread");

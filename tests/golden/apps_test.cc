@@ -49,10 +49,11 @@ struct Way {
   std::string split_size;
 };
 
-std::vector<std::string> run_app(const std::string& app, std::vector<std::string> arguments, const Way& way) {
+std::vector<std::string> run_app(const std::string& app, std::vector<std::string> arguments,
+                                 const Way& way) {
   const TemporaryDirectory directory;
-  arguments.insert(arguments.end(), {"--output", directory.file("out"), "--parallelism", way.parallelism,
-                                     "--split-size", way.split_size});
+  arguments.insert(arguments.end(), {"--output", directory.file("out"), "--parallelism",
+                                     way.parallelism, "--split-size", way.split_size});
   if (!way.chaining) arguments.emplace_back("--no-chaining");
   const auto result = run_program(apps + app, arguments);
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -70,12 +71,14 @@ TEST_P(EveryWay, word_count_counts_a_poem) {
 
 TEST_P(EveryWay, word_count_counts_a_real_text) {
   const std::string text = std::string(WEIR_SOURCE_DIR) + "/LICENSE";
-  EXPECT_EQ(run_app("word_count", {"--input", text}, GetParam()), count_words_naively(read_file(text)));
+  EXPECT_EQ(run_app("word_count", {"--input", text}, GetParam()),
+            count_words_naively(read_file(text)));
 }
 
 TEST_P(EveryWay, hourly_visitors_counts_a_small_log) {
   EXPECT_EQ(run_app("hourly_visitors",
-                    {"--input", data + "hourly_visitors/access.log", "--regions", data + "hourly_visitors/regions.csv"},
+                    {"--input", data + "hourly_visitors/access.log", "--regions",
+                     data + "hourly_visitors/regions.csv"},
                     GetParam()),
             expected_rows(data + "hourly_visitors/expected.csv"));
 }
@@ -86,18 +89,22 @@ TEST_P(EveryWay, hourly_visitors_counts_four_days_of_a_real_log) {
   }
   Way way = GetParam();
   if (way.split_size == "64") way.split_size = "64KB";
-  EXPECT_EQ(run_app("hourly_visitors",
-                    {"--input", large_inputs + "access.log", "--regions", large_inputs + "regions.csv"}, way),
-            expected_rows(large_inputs + "expected/hourly_visitors.csv"));
+  EXPECT_EQ(
+      run_app("hourly_visitors",
+              {"--input", large_inputs + "access.log", "--regions", large_inputs + "regions.csv"},
+              way),
+      expected_rows(large_inputs + "expected/hourly_visitors.csv"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Apps, EveryWay,
-                         testing::Values(Way{"1", true, "64MB"}, Way{"1", false, "4KB"}, Way{"2", true, "64"},
-                                         Way{"3", false, "1KB"}, Way{"4", true, "4KB"}, Way{"4", false, "4KB"},
+                         testing::Values(Way{"1", true, "64MB"}, Way{"1", false, "4KB"},
+                                         Way{"2", true, "64"}, Way{"3", false, "1KB"},
+                                         Way{"4", true, "4KB"}, Way{"4", false, "4KB"},
                                          Way{"8", true, "64KB"}),
                          [](const auto& way) {
-                           return "parallelism_" + way.param.parallelism + (way.param.chaining ? "" : "_unchained") +
-                                  "_splits_" + way.param.split_size;
+                           return "parallelism_" + way.param.parallelism +
+                                  (way.param.chaining ? "" : "_unchained") + "_splits_" +
+                                  way.param.split_size;
                          });
 
 }  // namespace

@@ -2,4 +2,6 @@
 
 #include "base/time.h"
 
-int main() { std::puts(to_string(weir::EventTime{0}).c_str()); }
+int main() {
+  std::puts(to_string(weir::EventTime{0}).c_str());
+}

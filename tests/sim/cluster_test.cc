@@ -1,6 +1,5 @@
-// The cluster under random interleavings, failures and cancels. A failing run prints its seed; WEIR_SIM_SEED=N replays it.
-#include "tests/support/sim_cluster.h"
-
+// The cluster under random interleavings, failures and cancels. A failing run prints its seed;
+// WEIR_SIM_SEED=N replays it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 
 #include "actors/run.h"
 #include "dataflow/api/weir.h"
+#include "tests/support/sim_cluster.h"
 
 namespace weir {
 namespace {
@@ -41,7 +41,8 @@ using Row = Keyed<std::int64_t, std::int64_t>;
 class LoggingWriter final : public SinkOperator {
  public:
   explicit LoggingWriter(OutputLog* log) : log_(log) {}
-  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows, Outputs&) override {
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
+                                         Outputs&) override {
     const auto& values = batch_cast<Row>(*in).values;
     for (std::size_t i = rows.begin; i < rows.end; ++i) log_->sum += values[i].value;
     written_ += static_cast<std::int64_t>(rows.end - rows.begin);
@@ -66,7 +67,8 @@ class LoggingCommitter final : public SinkCommitter {
   }
   [[nodiscard]] Result<void> commit(const std::vector<Committable>& committables) override {
     ++log_->commits;
-    for (const auto& one : committables) log_->committed_rows += *from_bytes<std::int64_t>(one.bytes);
+    for (const auto& one : committables)
+      log_->committed_rows += *from_bytes<std::int64_t>(one.bytes);
     return {};
   }
   void abort() override { ++log_->aborts; }
@@ -83,11 +85,14 @@ struct LoggingSink {
   [[nodiscard]] std::unique_ptr<SinkOperator> make_writer() const {
     return std::make_unique<LoggingWriter>(log);
   }
-  [[nodiscard]] std::unique_ptr<SinkCommitter> make_committer() const { return std::make_unique<LoggingCommitter>(log); }
+  [[nodiscard]] std::unique_ptr<SinkCommitter> make_committer() const {
+    return std::make_unique<LoggingCommitter>(log);
+  }
 };
 
 // numbers → keyed rolling count → one sink; every record is a row.
-std::shared_ptr<const PhysicalPlan> counting_plan(OutputLog& log, std::uint32_t parallelism, bool chaining) {
+std::shared_ptr<const PhysicalPlan> counting_plan(OutputLog& log, std::uint32_t parallelism,
+                                                  bool chaining) {
   Job job("sim");
   job.source("numbers", from_sequence(0, record_count - 1))
       .key_by([](std::int64_t n) { return n % key_count; })
@@ -100,7 +105,8 @@ std::shared_ptr<const PhysicalPlan> counting_plan(OutputLog& log, std::uint32_t 
 }
 
 // Per key 1 + 2 + … + records of the key.
-constexpr std::int64_t expected_sum = key_count * (record_count / key_count) * (record_count / key_count + 1) / 2;
+constexpr std::int64_t expected_sum =
+    key_count * (record_count / key_count) * (record_count / key_count + 1) / 2;
 
 class FailsSometimes final : public FaultInjection {
  public:
@@ -167,7 +173,8 @@ TEST(SimulatedCluster, jobs_whose_tasks_fail_or_that_are_cancelled_end_in_legal_
         ASSERT_EQ(log.commits, 0);
         ASSERT_EQ(log.aborts, log.prepared);
         break;
-      default: FAIL() << "ended in " << name_of(result.outcome->state);
+      default:
+        FAIL() << "ended in " << name_of(result.outcome->state);
     }
     ASSERT_EQ(result.actors_left, 0U);
   }
@@ -210,7 +217,9 @@ class LosesCredit final : public FaultInjection {
 class LosesAcknowledgement final : public FaultInjection {
  public:
   explicit LosesAcknowledgement(std::uint64_t seed) : random_(seed) {}
-  [[nodiscard]] bool loses_acknowledgement(const TaskChanged&) override { return random_.below(50) == 0; }
+  [[nodiscard]] bool loses_acknowledgement(const TaskChanged&) override {
+    return random_.below(50) == 0;
+  }
 
  private:
   Random random_;
@@ -221,7 +230,8 @@ std::optional<std::uint64_t> seed_that_finds() {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     OutputLog log;
     Bug bug(seed);
-    const auto result = simulate(counting_plan(log, 1 + seed % 4, seed % 2 == 0), {.seed = seed, .faults = &bug});
+    const auto result =
+        simulate(counting_plan(log, 1 + seed % 4, seed % 2 == 0), {.seed = seed, .faults = &bug});
     if (!result.outcome || result.outcome->state != JobState::finished) return seed;
   }
   return std::nullopt;

@@ -15,7 +15,9 @@ namespace weir {
 namespace {
 
 // Long enough that strings own memory.
-std::string key_of(std::uint64_t number) { return "a key of some length, number " + std::to_string(number); }
+std::string key_of(std::uint64_t number) {
+  return "a key of some length, number " + std::to_string(number);
+}
 
 // A walk from slot 0 sees every entry once.
 template <class K, class V>
@@ -44,14 +46,20 @@ void compare_with_a_map(std::uint64_t seed, std::uint64_t key_count, MakeKey mak
       case 0:
       case 1:
       case 2:
-      case 3: table.find_or_insert(hash, key) = model[key] = key_of(random.below(1000)); break;
+      case 3:
+        table.find_or_insert(hash, key) = model[key] = key_of(random.below(1000));
+        break;
       case 4:
-      case 5: ASSERT_EQ(table.erase(hash, key), model.erase(key) == 1); break;
+      case 5:
+        ASSERT_EQ(table.erase(hash, key), model.erase(key) == 1);
+        break;
       case 6: {
         const auto expected = model.find(key);
         const std::string* found = table.find(hash, key);
         ASSERT_EQ(found != nullptr, expected != model.end());
-        if (found != nullptr) { ASSERT_EQ(*found, expected->second); }
+        if (found != nullptr) {
+          ASSERT_EQ(*found, expected->second);
+        }
         break;
       }
       default:
@@ -66,16 +74,19 @@ void compare_with_a_map(std::uint64_t seed, std::uint64_t key_count, MakeKey mak
 TEST(FlatTable, does_what_an_unordered_map_does) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     compare_with_a_map<std::string>(seed, 10 + seed * 40, key_of);
-    compare_with_a_map<std::uint64_t>(seed, 10 + seed * 40, [](std::uint64_t number) { return number; });
+    compare_with_a_map<std::uint64_t>(seed, 10 + seed * 40,
+                                      [](std::uint64_t number) { return number; });
   }
 }
 
-// Keys whose hashes share the low bits and the tag form one long run, which erasing must keep together.
+// Keys whose hashes share the low bits and the tag form one long run, which erasing must keep
+// together.
 TEST(FlatTable, colliding_keys_are_found_after_any_of_them_is_erased) {
   FlatTable<std::uint64_t, int> table;
   std::vector<std::uint64_t> colliding;
   for (std::uint64_t key = 0; colliding.size() < 12; ++key) {
-    if ((hash_of(key) & 0x3fU) == 61) colliding.push_back(key);  // the run goes round the end of the table
+    if ((hash_of(key) & 0x3fU) == 61)
+      colliding.push_back(key);  // the run goes round the end of the table
   }
   for (std::size_t gone = 0; gone < colliding.size(); ++gone) {
     table.clear();
@@ -86,7 +97,9 @@ TEST(FlatTable, colliding_keys_are_found_after_any_of_them_is_erased) {
     for (std::size_t i = 0; i < colliding.size(); ++i) {
       const int* found = table.find(hash_of(colliding[i]), colliding[i]);
       ASSERT_EQ(found != nullptr, i != gone);
-      if (found != nullptr) { ASSERT_EQ(*found, static_cast<int>(i)); }
+      if (found != nullptr) {
+        ASSERT_EQ(*found, static_cast<int>(i));
+      }
     }
   }
 }

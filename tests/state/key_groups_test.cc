@@ -23,10 +23,11 @@ Bounds ranges(std::uint32_t parallelism, std::uint32_t max_parallelism) {
 }
 
 TEST(KeyGroups, default_maximum_is_one_and_a_half_times_the_parallelism_as_a_power_of_two) {
-  const Bounds expected{{1, 128},    {85, 128},    {86, 256},        {100, 256},      {170, 256},
-                        {171, 256},  {200, 512},   {1000, 2048},     {10'000, 16'384}, {21'845, 32'768},
-                        {21'846, 32'768}, {32'768, 32'768}};
-  for (const auto& [parallelism, max] : expected) EXPECT_EQ(default_max_parallelism(parallelism), max) << parallelism;
+  const Bounds expected{{1, 128},         {85, 128},        {86, 256},        {100, 256},
+                        {170, 256},       {171, 256},       {200, 512},       {1000, 2048},
+                        {10'000, 16'384}, {21'845, 32'768}, {21'846, 32'768}, {32'768, 32'768}};
+  for (const auto& [parallelism, max] : expected)
+    EXPECT_EQ(default_max_parallelism(parallelism), max) << parallelism;
 }
 
 TEST(KeyGroups, ranges_of_128_groups_are_even_and_contiguous) {
@@ -40,7 +41,8 @@ TEST(KeyGroups, ranges_of_128_groups_are_even_and_contiguous) {
 TEST(KeyGroups, a_group_belongs_to_the_subtask_whose_range_contains_it) {
   Random random(1);
   for (int round = 0; round < 300; ++round) {
-    const auto max = static_cast<std::uint32_t>(1 + random.below(round < 250 ? 300 : parallelism_max));
+    const auto max =
+        static_cast<std::uint32_t>(1 + random.below(round < 250 ? 300 : parallelism_max));
     const auto parallelism = static_cast<std::uint32_t>(1 + random.below(max));
     SCOPED_TRACE(testing::Message() << "parallelism " << parallelism << " of " << max);
     std::uint32_t next = 0;

@@ -50,7 +50,9 @@ TEST(KeyedTable, does_what_a_map_does) {
     ASSERT_EQ(table.size(), model.size());
     std::map<std::uint64_t, std::uint64_t> walked;
     TableCursor cursor;
-    EXPECT_TRUE(table.walk(cursor, [&](std::uint64_t key, std::uint64_t value) { return walked.emplace(key, value).second; }));
+    EXPECT_TRUE(table.walk(cursor, [&](std::uint64_t key, std::uint64_t value) {
+      return walked.emplace(key, value).second;
+    }));
     EXPECT_EQ(walked, model);
   }
 }

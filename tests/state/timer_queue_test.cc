@@ -70,7 +70,8 @@ TEST(TimerQueue, times_may_be_extreme) {
   queue.add({std::numeric_limits<std::int64_t>::max(), first, "last"});
   queue.add({std::numeric_limits<std::int64_t>::min(), first, "first"});
   EXPECT_EQ(pop_all(queue, 0), std::vector<std::string>{"first"});
-  EXPECT_EQ(pop_all(queue, std::numeric_limits<std::int64_t>::max()), std::vector<std::string>{"last"});
+  EXPECT_EQ(pop_all(queue, std::numeric_limits<std::int64_t>::max()),
+            std::vector<std::string>{"last"});
 }
 
 // Against a sorted map, over random operations.
@@ -79,12 +80,16 @@ TEST(TimerQueue, does_what_a_sorted_map_does) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
     TimerQueue<std::uint64_t> queue;
-    std::map<std::tuple<std::int64_t, std::uint32_t, std::uint64_t>, std::uint64_t> registered;  // with the order
+    std::map<std::tuple<std::int64_t, std::uint32_t, std::uint64_t>, std::uint64_t>
+        registered;  // with the order
     std::uint64_t order = 0;
     for (int step = 0; step < 3000; ++step) {
       const auto time = static_cast<std::int64_t>(random.below(100));
-      const TimerEntry<std::uint64_t> entry{time, {static_cast<std::uint32_t>(random.below(2))}, random.below(10)};
-      const auto as_key = [](const TimerEntry<std::uint64_t>& e) { return std::tuple(e.time_ms, e.timer.value, e.key); };
+      const TimerEntry<std::uint64_t> entry{
+          time, {static_cast<std::uint32_t>(random.below(2))}, random.below(10)};
+      const auto as_key = [](const TimerEntry<std::uint64_t>& e) {
+        return std::tuple(e.time_ms, e.timer.value, e.key);
+      };
       const std::uint64_t what = random.below(10);
       if (what < 5) {
         ASSERT_EQ(queue.add(entry), registered.emplace(as_key(entry), ++order).second);
@@ -93,9 +98,11 @@ TEST(TimerQueue, does_what_a_sorted_map_does) {
       } else {
         const auto popped = queue.pop_due(time);
         auto due = registered.end();
-        for (auto it = registered.begin(); it != registered.end() && std::get<0>(it->first) <= time; ++it) {
-          const bool earlier = due == registered.end() || std::get<0>(it->first) < std::get<0>(due->first) ||
-                               (std::get<0>(it->first) == std::get<0>(due->first) && it->second < due->second);
+        for (auto it = registered.begin(); it != registered.end() && std::get<0>(it->first) <= time;
+             ++it) {
+          const bool earlier =
+              due == registered.end() || std::get<0>(it->first) < std::get<0>(due->first) ||
+              (std::get<0>(it->first) == std::get<0>(due->first) && it->second < due->second);
           if (earlier) due = it;
         }
         ASSERT_EQ(popped.has_value(), due != registered.end());
@@ -105,7 +112,9 @@ TEST(TimerQueue, does_what_a_sorted_map_does) {
       }
       ASSERT_EQ(queue.size(), registered.size());
       ASSERT_EQ(queue.next_time_ms().has_value(), !registered.empty());
-      if (!registered.empty()) { ASSERT_LE(*queue.next_time_ms(), std::get<0>(registered.begin()->first)); }
+      if (!registered.empty()) {
+        ASSERT_LE(*queue.next_time_ms(), std::get<0>(registered.begin()->first));
+      }
     }
   }
 }

@@ -1,17 +1,17 @@
 #include "tests/support/child_process.h"
 
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <memory>
 #include <sstream>
-
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -30,7 +30,8 @@ class Capture {
     std::string all;
     std::array<char, 4096> part{};
     std::rewind(file_.get());
-    while (const std::size_t n = std::fread(part.data(), 1, part.size(), file_.get())) all.append(part.data(), n);
+    while (const std::size_t n = std::fread(part.data(), 1, part.size(), file_.get()))
+      all.append(part.data(), n);
     return all;
   }
 
@@ -38,8 +39,8 @@ class Capture {
   std::unique_ptr<FILE, int (*)(FILE*)> file_;
 };
 
-pid_t start(const std::string& program, const std::vector<std::string>& arguments, const Capture& out,
-            const Capture& err) {
+pid_t start(const std::string& program, const std::vector<std::string>& arguments,
+            const Capture& out, const Capture& err) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);

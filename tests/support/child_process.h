@@ -1,17 +1,17 @@
 // Runs a program and waits for it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include <sys/types.h>
-
 namespace weir {
 
 struct ChildResult {
-  int exit_code = -1;      // 128 + signal if a signal ended it
+  int exit_code = -1;  // 128 + signal if a signal ended it
   std::string out;
   std::string err;
   long peak_rss_kb = 0;
@@ -25,7 +25,8 @@ struct ChildOptions {
 };
 
 // Standard input is empty; output is captured whole.
-[[nodiscard]] ChildResult run_program(const std::string& program, const std::vector<std::string>& arguments,
+[[nodiscard]] ChildResult run_program(const std::string& program,
+                                      const std::vector<std::string>& arguments,
                                       const ChildOptions& options = {});
 
 // VmRSS of a running process; 0 if it is gone.

@@ -1,9 +1,8 @@
 #include "tests/support/sim_cluster.h"
 
-#include <utility>
-
 #include <caf/all.hpp>
 #include <caf/scheduler/test_coordinator.hpp>
+#include <utility>
 
 #include "actors/dispatcher.h"
 #include "actors/messages.h"
@@ -24,7 +23,8 @@ class SimConfig : public caf::actor_system_config {
   }
 };
 
-// Reads the virtual clock of the test scheduler, plus a little for every look, so that step budgets end.
+// Reads the virtual clock of the test scheduler, plus a little for every look, so that step budgets
+// end.
 class SimClock final : public Clock {
  public:
   explicit SimClock(caf::scheduler::test_coordinator& scheduler) : scheduler_(&scheduler) {}
@@ -34,7 +34,8 @@ class SimClock final : public Clock {
     return MonotonicTime{} + scheduler_->clock().now().time_since_epoch() + looks_;
   }
   [[nodiscard]] ProcessingTime processing_time() const override {
-    return {std::chrono::duration_cast<Duration>(scheduler_->clock().now().time_since_epoch()).count()};
+    return {
+        std::chrono::duration_cast<Duration>(scheduler_->clock().now().time_since_epoch()).count()};
   }
 
  private:
@@ -42,7 +43,8 @@ class SimClock final : public Clock {
   mutable std::chrono::nanoseconds looks_{0};
 };
 
-caf::behavior observer(caf::event_based_actor* self, DispatcherHandle jobs, JobId job, std::optional<JobOutcome>* into) {
+caf::behavior observer(caf::event_based_actor* self, DispatcherHandle jobs, JobId job,
+                       std::optional<JobOutcome>* into) {
   self->request(jobs, caf::infinite, AwaitJob{job}).then([self, into](const JobOutcome& outcome) {
     *into = outcome;
     self->quit();
@@ -61,10 +63,12 @@ class Simulation {
     engine_.clock = &clock_;
     engine_.threads = false;
     engine_.faults = options.faults;
-    resources_ = spawn_actor<ResourceManagerHandle>(system_, engine_, Placement::shared, resource_manager, &engine_);
-    tasks_ = spawn_actor<TaskManagerHandle>(system_, engine_, Placement::shared, task_manager, &engine_, resources_,
-                                            options.slots);
-    jobs_ = spawn_actor<DispatcherHandle>(system_, engine_, Placement::shared, dispatcher, &engine_, resources_);
+    resources_ = spawn_actor<ResourceManagerHandle>(system_, engine_, Placement::shared,
+                                                    resource_manager, &engine_);
+    tasks_ = spawn_actor<TaskManagerHandle>(system_, engine_, Placement::shared, task_manager,
+                                            &engine_, resources_, options.slots);
+    jobs_ = spawn_actor<DispatcherHandle>(system_, engine_, Placement::shared, dispatcher, &engine_,
+                                          resources_);
     scheduler_.run();
     actors_of_cluster_ = system_.registry().running();
   }

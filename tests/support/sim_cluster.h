@@ -13,8 +13,8 @@
 
 namespace weir {
 
-// How a simulated job ended: its outcome, or nothing if it got stuck (no actor has anything to do, no timer is set, and
-// the job has not ended).
+// How a simulated job ended: its outcome, or nothing if it got stuck (no actor has anything to do,
+// no timer is set, and the job has not ended).
 struct SimResult {
   std::optional<JobOutcome> outcome;
   std::uint64_t steps = 0;
@@ -29,9 +29,11 @@ struct SimOptions {
   JobSettings settings = {};
 };
 
-// Runs the plan on Dispatcher, ResourceManager, TaskManager, JobManager, coordinators and tasks, the same classes as in
-// production. Each step lets a random actor handle one message, so the messages of any actor may be delayed against
-// those of all others for any time; time passes only when nothing else can happen.
-[[nodiscard]] SimResult simulate(std::shared_ptr<const PhysicalPlan> plan, const SimOptions& options);
+// Runs the plan on Dispatcher, ResourceManager, TaskManager, JobManager, coordinators and tasks,
+// the same classes as in production. Each step lets a random actor handle one message, so the
+// messages of any actor may be delayed against those of all others for any time; time passes only
+// when nothing else can happen.
+[[nodiscard]] SimResult simulate(std::shared_ptr<const PhysicalPlan> plan,
+                                 const SimOptions& options);
 
 }  // namespace weir

@@ -10,7 +10,8 @@ namespace {
 std::unique_ptr<SplitEnumerator> splits_for(std::size_t count, std::uint32_t readers) {
   auto enumerator = enumerate_list([count](std::uint32_t) -> Result<SplitList> {
     SplitList list;
-    for (std::size_t i = 0; i < count; ++i) list.splits.push_back({"split " + std::to_string(i), {}});
+    for (std::size_t i = 0; i < count; ++i)
+      list.splits.push_back({"split " + std::to_string(i), {}});
     return list;
   });
   EXPECT_TRUE(enumerator->open(readers).has_value());
@@ -33,7 +34,8 @@ TEST(ListedSplits, are_handed_out_in_their_order) {
 
 TEST(ListedSplits, keep_two_for_each_reader_that_is_not_up_yet) {
   const auto enumerator = splits_for(9, 4);
-  for (const char* expected : {"split 0", "split 1", "split 2", "later"}) EXPECT_EQ(ask(*enumerator, 0), expected);
+  for (const char* expected : {"split 0", "split 1", "split 2", "later"})
+    EXPECT_EQ(ask(*enumerator, 0), expected);
   for (const std::uint32_t reader : {1U, 2U, 3U}) {
     EXPECT_NE(ask(*enumerator, reader), "later");
     EXPECT_NE(ask(*enumerator, reader), "later");

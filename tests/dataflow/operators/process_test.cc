@@ -39,8 +39,9 @@ TEST(KeyedCoProcess, timers_fire_before_the_watermark_that_reached_them) {
   harness.watermark(EventTime{5});
   harness.watermark(EventTime{6});
   EXPECT_EQ(harness.take_outputs(),
-            (std::vector<Emitted<std::string>>{Record<std::string>{"17", EventTime{5}}, Watermark{EventTime{5}},
-                                               Record<std::string>{"18", EventTime{6}}, Watermark{EventTime{6}}}));
+            (std::vector<Emitted<std::string>>{
+                Record<std::string>{"17", EventTime{5}}, Watermark{EventTime{5}},
+                Record<std::string>{"18", EventTime{6}}, Watermark{EventTime{6}}}));
 }
 
 TEST(KeyedCoProcess, event_time_is_that_of_the_slower_input) {
@@ -78,7 +79,9 @@ struct Reminder {
 using ReminderHarness = StreamHarness<Reminder::Order, std::string>;
 
 ReminderHarness reminders() {
-  return ReminderHarness([](Stream<Reminder::Order> in) { return in.key_by(&Reminder::Order::key).process("reminders", Reminder{}); });
+  return ReminderHarness([](Stream<Reminder::Order> in) {
+    return in.key_by(&Reminder::Order::key).process("reminders", Reminder{});
+  });
 }
 
 TEST(KeyedProcess, deleted_timers_are_silent_and_others_see_the_state_of_their_key) {
@@ -88,11 +91,13 @@ TEST(KeyedProcess, deleted_timers_are_silent_and_others_see_the_state_of_their_k
   harness.push({42, 7, false}, EventTime{0});
   harness.push({13, 6, true}, EventTime{1});
   harness.watermark(EventTime{6});
-  EXPECT_EQ(harness.take_outputs(), (std::vector<Emitted<std::string>>{Record<std::string>{"state of 17", EventTime{6}},
-                                                                       Watermark{EventTime{6}}}));
+  EXPECT_EQ(harness.take_outputs(),
+            (std::vector<Emitted<std::string>>{Record<std::string>{"state of 17", EventTime{6}},
+                                               Watermark{EventTime{6}}}));
   harness.watermark(EventTime{7});
-  EXPECT_EQ(harness.take_outputs(), (std::vector<Emitted<std::string>>{Record<std::string>{"state of 42", EventTime{7}},
-                                                                       Watermark{EventTime{7}}}));
+  EXPECT_EQ(harness.take_outputs(),
+            (std::vector<Emitted<std::string>>{Record<std::string>{"state of 42", EventTime{7}},
+                                               Watermark{EventTime{7}}}));
 }
 
 TEST(KeyedProcess, a_timer_set_twice_fires_once) {
@@ -129,7 +134,8 @@ TEST(KeyedProcess, a_timer_may_set_the_next_one) {
       if (*firing.event_time < EventTime{30}) timer.at(*firing.event_time + 10ms);
     }
   };
-  StreamHarness<int, std::string> harness([](Stream<int> in) { return in.key_by(itself).process("countdown", Countdown{}); });
+  StreamHarness<int, std::string> harness(
+      [](Stream<int> in) { return in.key_by(itself).process("countdown", Countdown{}); });
   harness.push(1, EventTime{0});
   harness.watermark(EventTime{25});
   EXPECT_EQ(harness.take_values(), (Texts{"10", "20"}));
@@ -147,10 +153,12 @@ TEST(KeyedProcess, timers_of_different_members_are_told_apart) {
       early.at(ProcessingTime{10});
     }
     void on_timer(const TimerFiring& firing, TextContext& ctx) {
-      ctx.emit(std::string(firing.is(early) ? "early" : "late") + (firing.processing_time ? " by the clock" : ""));
+      ctx.emit(std::string(firing.is(early) ? "early" : "late") +
+               (firing.processing_time ? " by the clock" : ""));
     }
   };
-  StreamHarness<int, std::string> harness([](Stream<int> in) { return in.key_by(itself).process("two", TwoTimers{}); });
+  StreamHarness<int, std::string> harness(
+      [](Stream<int> in) { return in.key_by(itself).process("two", TwoTimers{}); });
   harness.push(1);
   harness.watermark(EventTime{10});
   EXPECT_EQ(harness.take_values(), (Texts{"late", "early"}));
@@ -166,7 +174,8 @@ TEST(KeyedProcess, more_timers_than_a_batch_holds_fire_once_each) {
     void on_element(const int& x, KeyedContext<int, int>&) { timer.at(EventTime{x}); }
     void on_timer(const TimerFiring&, KeyedContext<int, int>& ctx) { ctx.emit(ctx.key()); }
   };
-  StreamHarness<int, int> harness([](Stream<int> in) { return in.key_by(itself).process("many", ManyTimers{}); });
+  StreamHarness<int, int> harness(
+      [](Stream<int> in) { return in.key_by(itself).process("many", ManyTimers{}); });
   std::vector<Record<int>> records;
   std::vector<int> expected;
   for (int i = 0; i < 10'000; ++i) {
@@ -183,32 +192,36 @@ struct Observer {
   SideOutput<int> odd{};
   void on_element(const int& x, Context<std::string>& ctx) {
     if (x % 2 != 0) return odd.push(x);
-    ctx.emit(std::to_string(ctx.timestamp().ms) + " of " + std::to_string(ctx.watermark().ms) + " at " +
-             std::to_string(ctx.processing_time().ms));
+    ctx.emit(std::to_string(ctx.timestamp().ms) + " of " + std::to_string(ctx.watermark().ms) +
+             " at " + std::to_string(ctx.processing_time().ms));
     ctx.emit("other time", EventTime{77});
   }
   void on_end(Context<std::string>& ctx) { ctx.emit("end"); }
 };
 
 TEST(Process, sees_times_and_may_emit_with_another) {
-  StreamHarness<int, std::string> harness([](Stream<int> in) { return in.process("observer", Observer{}); });
+  StreamHarness<int, std::string> harness(
+      [](Stream<int> in) { return in.process("observer", Observer{}); });
   harness.watermark(EventTime{3});
   harness.set_processing_time({9});
   harness.push(2, EventTime{5});
   harness.push(3, EventTime{6});
   EXPECT_EQ(harness.take_outputs(),
-            (std::vector<Emitted<std::string>>{Watermark{EventTime{3}}, Record<std::string>{"5 of 3 at 9", EventTime{5}},
+            (std::vector<Emitted<std::string>>{Watermark{EventTime{3}},
+                                               Record<std::string>{"5 of 3 at 9", EventTime{5}},
                                                Record<std::string>{"other time", EventTime{77}}}));
   EXPECT_EQ(harness.take_side(&Observer::odd), std::vector{3});
   harness.end_input();
-  EXPECT_EQ(harness.take_outputs(),
-            (std::vector<Emitted<std::string>>{Watermark{EventTime::max()}, Record<std::string>{"end"}}));
+  EXPECT_EQ(harness.take_outputs(), (std::vector<Emitted<std::string>>{
+                                        Watermark{EventTime::max()}, Record<std::string>{"end"}}));
 }
 
 TEST(KeyedProcess, state_is_kept_per_key_and_shared_by_both_inputs) {
   struct Visits {
     ValueState<int> count{};
-    void on_element1(const int&, TextContext& ctx) { ctx.emit(std::to_string(ctx.key()) + ": " + std::to_string(++count.update())); }
+    void on_element1(const int&, TextContext& ctx) {
+      ctx.emit(std::to_string(ctx.key()) + ": " + std::to_string(++count.update()));
+    }
     void on_element2(const int&, TextContext&) { count.clear(); }
   };
   TwoInputHarness<int, int, std::string> harness([](Stream<int> a, Stream<int> b) {

@@ -23,8 +23,10 @@ using Row = Keyed<std::string, int>;
 // Runs these sales through a step on the stream keyed by shop.
 template <class Out, class Step>
 std::vector<Out> run(Step step) {
-  StreamHarness<Sale, Out> harness([step](Stream<Sale> in) { return step(in.key_by(&Sale::shop)); });
-  for (const auto& sale : std::vector<Sale>{{"a", 3}, {"b", 1}, {"a", 1}, {"a", 5}}) harness.push(sale);
+  StreamHarness<Sale, Out> harness(
+      [step](Stream<Sale> in) { return step(in.key_by(&Sale::shop)); });
+  for (const auto& sale : std::vector<Sale>{{"a", 3}, {"b", 1}, {"a", 1}, {"a", 5}})
+    harness.push(sale);
   harness.end_input();
   EXPECT_TRUE(harness.status());
   return harness.take_values();
@@ -67,7 +69,8 @@ TEST(Rolling, at_end_gives_more_keys_than_a_batch_holds) {
 }
 
 TEST(Rolling, results_carry_the_time_of_their_record) {
-  StreamHarness<Sale, Row> harness([](Stream<Sale> in) { return in.key_by(&Sale::shop).sum("sum", &Sale::amount); });
+  StreamHarness<Sale, Row> harness(
+      [](Stream<Sale> in) { return in.key_by(&Sale::shop).sum("sum", &Sale::amount); });
   harness.push({"a", 3}, EventTime{7});
   EXPECT_EQ(harness.take_outputs().front(), Emitted<Row>(Record<Row>{{"a", 3}, EventTime{7}}));
 }
@@ -80,7 +83,8 @@ TEST(Keyed, a_key_function_that_changes_its_mind_is_an_error) {
   ASSERT_FALSE(harness.status());
   EXPECT_EQ(harness.status().error().code, Errc::user_code);
   EXPECT_EQ(harness.status().error().message,
-            "the key function of 'count' gave two different keys for the same record: a key must depend on nothing "
+            "the key function of 'count' gave two different keys for the same record: a key must "
+            "depend on nothing "
             "but the record (no random numbers, clocks or counters)");
 }
 
@@ -93,7 +97,8 @@ TEST(Keyed, what_a_key_function_throws_is_an_error_of_the_keyed_step) {
     });
     harness.push_batch({{1}, {0}});
     ASSERT_FALSE(harness.status());
-    EXPECT_EQ(harness.status().error().message, "user function of 'count' threw an exception: no key for 0");
+    EXPECT_EQ(harness.status().error().message,
+              "user function of 'count' threw an exception: no key for 0");
   }
 }
 
@@ -109,7 +114,8 @@ TEST(Keyed, a_stream_that_is_not_partitioned_as_declared_is_an_error) {
   for (int i = 0; i < 10; ++i) harness.push(i);
   ASSERT_FALSE(harness.status());
   EXPECT_EQ(harness.status().error().message,
-            "'count' received records of keys that belong to another subtask: reinterpret_as_keyed needs a stream that "
+            "'count' received records of keys that belong to another subtask: reinterpret_as_keyed "
+            "needs a stream that "
             "is already partitioned by this key");
 }
 

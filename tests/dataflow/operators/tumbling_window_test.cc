@@ -24,7 +24,9 @@ using Sum64 = Windowed<std::string, std::int64_t>;
 using Harness = StreamHarness<Item, Sum64>;
 
 Harness sums(Duration size) {
-  return Harness([size](Stream<Item> in) { return in.key_by(&Item::key).window(Tumbling::of(size)).sum("sum", &Item::value); });
+  return Harness([size](Stream<Item> in) {
+    return in.key_by(&Item::key).window(Tumbling::of(size)).sum("sum", &Item::value);
+  });
 }
 
 // What has come out, as "key value@time", the records of one firing sorted; and "WM time".
@@ -34,7 +36,8 @@ std::vector<std::string> take(Harness& harness) {
   std::size_t firing = 0;
   for (const auto& output : harness.take_outputs()) {
     if (const auto* record = std::get_if<Record<Sum64>>(&output)) {
-      texts.push_back(record->value.key + " " + std::to_string(record->value.value) + "@" + std::to_string(record->time.ms));
+      texts.push_back(record->value.key + " " + std::to_string(record->value.value) + "@" +
+                      std::to_string(record->time.ms));
       continue;
     }
     std::sort(texts.begin() + static_cast<std::ptrdiff_t>(firing), texts.end());
@@ -47,8 +50,14 @@ using Texts = std::vector<std::string>;
 
 TEST(TumblingWindow, fires_when_the_watermark_reaches_its_last_millisecond) {
   auto harness = sums(3s);
-  for (const auto& [key, time] : {std::pair{"two", 3999}, {"two", 3000}, {"one", 20}, {"one", 0}, {"one", 999},
-                                  {"two", 1998}, {"two", 1999}, {"two", 1000}}) {
+  for (const auto& [key, time] : {std::pair{"two", 3999},
+                                  {"two", 3000},
+                                  {"one", 20},
+                                  {"one", 0},
+                                  {"one", 999},
+                                  {"two", 1998},
+                                  {"two", 1999},
+                                  {"two", 1000}}) {
     harness.push({key, 1}, EventTime{time});
   }
   harness.watermark(EventTime{999});
@@ -81,12 +90,14 @@ TEST(TumblingWindow, follows_watermarks_of_records_out_of_order) {
   for (const std::int64_t ms : {1000, 4000, 6999}) harness.push(ms);
   EXPECT_EQ(harness.take_outputs().back(), Output(Watermark{EventTime{4998}}));
   harness.push(7000);
-  EXPECT_EQ(harness.take_outputs(),
-            (std::vector<Output>{Record<Windowed<int, std::string>>{{EventTime{0}, EventTime{5000}, 0, "1000 4000 "}, EventTime{4999}},
-                                 Watermark{EventTime{4999}}}));
+  EXPECT_EQ(
+      harness.take_outputs(),
+      (std::vector<Output>{Record<Windowed<int, std::string>>{
+                               {EventTime{0}, EventTime{5000}, 0, "1000 4000 "}, EventTime{4999}},
+                           Watermark{EventTime{4999}}}));
   harness.push(12'000);
-  EXPECT_EQ(harness.take_values(),
-            (std::vector<Windowed<int, std::string>>{{EventTime{5000}, EventTime{10'000}, 0, "6999 7000 "}}));
+  EXPECT_EQ(harness.take_values(), (std::vector<Windowed<int, std::string>>{
+                                       {EventTime{5000}, EventTime{10'000}, 0, "6999 7000 "}}));
 }
 
 TEST(TumblingWindow, counts_and_drops_records_that_come_after_it_has_fired) {
@@ -128,7 +139,9 @@ TEST(TumblingWindow, results_reach_the_next_window_before_the_watermark_that_fir
     return in.key_by(&Item::key)
         .window(Tumbling::of(5s))
         .aggregate("sum", Sum<std::int64_t Item::*, std::int64_t>{&Item::value},
-                   [](const std::string& key, Window, std::int64_t value) { return Item{key, value}; })
+                   [](const std::string& key, Window, std::int64_t value) {
+                     return Item{key, value};
+                   })
         .key_by([](const Item&) { return 0; })
         .window(Tumbling::of(5s))
         .reduce("top", [](const Item& a, const Item& b) { return a.value >= b.value ? a : b; });
@@ -158,7 +171,8 @@ TEST(TumblingWindow, works_at_the_ends_of_time) {
   EXPECT_EQ(take(harness).size(), 2U);  // the first window and the watermark
   const Window window = Tumbling::of(1s).window_of(last_but_little);
   harness.watermark(window.max_time());
-  EXPECT_EQ(take(harness), (Texts{"late 1@" + std::to_string(window.max_time().ms), "WM " + std::to_string(window.max_time().ms)}));
+  EXPECT_EQ(take(harness), (Texts{"late 1@" + std::to_string(window.max_time().ms),
+                                  "WM " + std::to_string(window.max_time().ms)}));
   harness.push({"last", 1}, EventTime::max());
   harness.end_input();
   EXPECT_EQ(take(harness), (Texts{"last 3@9223372036854775807", "WM 9223372036854775807"}));
@@ -180,14 +194,16 @@ TEST(TumblingWindow, more_keys_than_a_batch_holds_come_out_once) {
   auto harness = sums(1s);
   std::vector<Record<Item>> records;
   constexpr int keys = 3 * static_cast<int>(limits::batch_rows_max) + 5;
-  for (int key = 0; key < keys; ++key) records.push_back({{std::to_string(key), key}, EventTime{key % 2000}});
+  for (int key = 0; key < keys; ++key)
+    records.push_back({{std::to_string(key), key}, EventTime{key % 2000}});
   harness.push_batch(records);
   harness.push_batch(records);
   harness.watermark(EventTime{5000});
   auto values = harness.take_values();
   ASSERT_EQ(values.size(), static_cast<std::size_t>(keys));
   std::ranges::sort(values, {}, &Sum64::value);
-  for (int key = 0; key < keys; ++key) EXPECT_EQ(values[static_cast<std::size_t>(key)].value, 2 * key);
+  for (int key = 0; key < keys; ++key)
+    EXPECT_EQ(values[static_cast<std::size_t>(key)].value, 2 * key);
 }
 
 TEST(TumblingWindow, needs_records_with_event_time) {
@@ -207,7 +223,8 @@ TEST(TumblingWindow, gives_each_record_to_its_window_or_counts_it_as_late) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
     auto harness = sums(100ms);
-    std::vector<std::tuple<std::int64_t, std::string, std::int64_t>> expected;  // start, key, value of each record in time
+    std::vector<std::tuple<std::int64_t, std::string, std::int64_t>>
+        expected;  // start, key, value of each record in time
     std::uint64_t late = 0;
     std::int64_t watermark = -1;
     for (int step = 0; step < 300; ++step) {
@@ -215,7 +232,8 @@ TEST(TumblingWindow, gives_each_record_to_its_window_or_counts_it_as_late) {
         watermark += static_cast<std::int64_t>(random.below(150));
         harness.watermark(EventTime{watermark});
       }
-      const auto time = std::max<std::int64_t>(0, watermark - 150 + static_cast<std::int64_t>(random.below(400)));
+      const auto time =
+          std::max<std::int64_t>(0, watermark - 150 + static_cast<std::int64_t>(random.below(400)));
       const std::int64_t start = time - time % 100;
       const std::string key = std::to_string(random.below(5));
       harness.push({key, 1}, EventTime{time});
@@ -230,7 +248,8 @@ TEST(TumblingWindow, gives_each_record_to_its_window_or_counts_it_as_late) {
     EXPECT_EQ(harness.late_records_dropped(), late);
     std::vector<std::tuple<std::int64_t, std::string, std::int64_t>> actual;
     for (const Sum64& sum : harness.take_values()) {
-      for (std::int64_t i = 0; i < sum.value; ++i) actual.emplace_back(sum.window_start.ms, sum.key, 1);
+      for (std::int64_t i = 0; i < sum.value; ++i)
+        actual.emplace_back(sum.window_start.ms, sum.key, 1);
     }
     std::ranges::sort(expected);
     std::ranges::sort(actual);

@@ -17,9 +17,13 @@ using testing::UnorderedElementsAre;
 
 constexpr auto same = [](int x) { return x; };
 
-Stream<int> numbers(Job& job, std::string name = "numbers") { return job.source(std::move(name), collection(std::vector{1, 2, 3})); }
+Stream<int> numbers(Job& job, std::string name = "numbers") {
+  return job.source(std::move(name), collection(std::vector{1, 2, 3}));
+}
 
-std::vector<std::string> mistakes(Job& job, const PlanSettings& settings = {}) { return validate(job.plan(), settings); }
+std::vector<std::string> mistakes(Job& job, const PlanSettings& settings = {}) {
+  return validate(job.plan(), settings);
+}
 
 TEST(LogicalPlan, of_a_complete_job_has_no_mistakes) {
   Job job("test");
@@ -43,8 +47,10 @@ TEST(LogicalPlan, settings_must_be_possible) {
 
 TEST(LogicalPlan, names_must_be_unique_where_they_are_given) {
   Job job("test");
-  numbers(job).map(same).map(same).named("twice").key_by(same).count("twice").to("twice", discard());
-  EXPECT_THAT(mistakes(job), ElementsAre("the name 'twice' is used by 3 steps: names must be unique in a job"));
+  numbers(job).map(same).map(same).named("twice").key_by(same).count("twice").to("twice",
+                                                                                 discard());
+  EXPECT_THAT(mistakes(job),
+              ElementsAre("the name 'twice' is used by 3 steps: names must be unique in a job"));
 }
 
 TEST(LogicalPlan, names_that_are_not_given_are_made_unique) {
@@ -65,27 +71,43 @@ TEST(LogicalPlan, a_step_with_state_needs_a_name) {
   auto stream = numbers(job).map(same);
   stream.last_node().stateful = true;
   stream.to("out", discard());
-  EXPECT_THAT(mistakes(job), ElementsAre("a map step has state but no name: give it one, its state is found by it after a restart"));
+  EXPECT_THAT(mistakes(job), ElementsAre("a map step has state but no name: give it one, its state "
+                                         "is found by it after a restart"));
 }
 
 TEST(LogicalPlan, every_branch_must_end_in_a_sink) {
   Job job("test");
   (void)numbers(job).map(same);
-  EXPECT_THAT(mistakes(job), ElementsAre("nothing consumes the output of 'map': end the branch with .to(…)"));
+  EXPECT_THAT(mistakes(job),
+              ElementsAre("nothing consumes the output of 'map': end the branch with .to(…)"));
 }
 
 TEST(LogicalPlan, parallelism_must_be_possible) {
   Job job("test");
-  numbers(job).rebalance().map(same).named("none").parallelism(0).rebalance().map(same).named("wide").parallelism(40'000)
-      .key_by(same).count("count").parallelism(200).max_parallelism(128)
-      .key_by(&Keyed<int, std::int64_t>::key).count("groups").max_parallelism(40'000)
+  numbers(job)
+      .rebalance()
+      .map(same)
+      .named("none")
+      .parallelism(0)
+      .rebalance()
+      .map(same)
+      .named("wide")
+      .parallelism(40'000)
+      .key_by(same)
+      .count("count")
+      .parallelism(200)
+      .max_parallelism(128)
+      .key_by(&Keyed<int, std::int64_t>::key)
+      .count("groups")
+      .max_parallelism(40'000)
       .to("out", discard());
-  EXPECT_THAT(mistakes(job),
-              ElementsAre("the parallelism of 'none' is 0: it must be at least 1",
-                          "the parallelism of 'wide' is 40000: at most 32768 is possible",
-                          "the parallelism of 'count' is 200, over its maximum of 128: lower it, or raise "
-                          "--max-parallelism (which fixes the key groups for good)",
-                          "the maximum parallelism of 'groups' is 40000: at most 32768 is possible"));
+  EXPECT_THAT(
+      mistakes(job),
+      ElementsAre("the parallelism of 'none' is 0: it must be at least 1",
+                  "the parallelism of 'wide' is 40000: at most 32768 is possible",
+                  "the parallelism of 'count' is 200, over its maximum of 128: lower it, or raise "
+                  "--max-parallelism (which fixes the key groups for good)",
+                  "the maximum parallelism of 'groups' is 40000: at most 32768 is possible"));
 }
 
 TEST(LogicalPlan, the_maximum_of_the_job_holds_for_steps_that_name_none) {
@@ -99,7 +121,8 @@ TEST(LogicalPlan, forward_needs_equal_parallelism) {
   Job job("test");
   numbers(job).forward().map(same).parallelism(3).to("out", discard());
   EXPECT_THAT(mistakes(job, {.parallelism = 2, .max_parallelism = {}}),
-              ElementsAre("forward from 'numbers' (parallelism 2) to 'map' (3) needs equal parallelism: use .rebalance() or "
+              ElementsAre("forward from 'numbers' (parallelism 2) to 'map' (3) needs equal "
+                          "parallelism: use .rebalance() or "
                           ".rescale()"));
 }
 
@@ -108,7 +131,10 @@ TEST(LogicalPlan, a_keyed_step_needs_a_key) {
   auto stream = numbers(job).map(same).named("per key");
   stream.last_node().keyed = true;
   stream.to("out", discard());
-  EXPECT_THAT(mistakes(job), ElementsAre("'per key' works per key, but its input 'numbers' has none: put .key_by(…) before it"));
+  EXPECT_THAT(
+      mistakes(job),
+      ElementsAre(
+          "'per key' works per key, but its input 'numbers' has none: put .key_by(…) before it"));
 }
 
 TEST(LogicalPlan, a_side_output_is_asked_of_the_stream_that_has_it) {
@@ -122,7 +148,9 @@ TEST(LogicalPlan, a_side_output_is_asked_of_the_stream_that_has_it) {
   processed.side(&Odd::odd).to("odd", discard());
   EXPECT_THAT(mistakes(job), IsEmpty());
   processed.map(same).side(&Odd::odd).to("mapped", discard());
-  EXPECT_THAT(mistakes(job), ElementsAre("'map' has no such side output: ask the stream that .process(…) returned"));
+  EXPECT_THAT(
+      mistakes(job),
+      ElementsAre("'map' has no such side output: ask the stream that .process(…) returned"));
 }
 
 TEST(LogicalPlan, all_mistakes_are_told_at_once) {

@@ -23,7 +23,8 @@ using Plan = std::shared_ptr<const PhysicalPlan>;
 
 // The plan of a job that is described by a function of its source, and ends in a sink named "out".
 template <class Describe>
-Plan plan_of(Describe describe, PlanSettings settings = {.parallelism = 2, .max_parallelism = {}, .chaining = true}) {
+Plan plan_of(Describe describe,
+             PlanSettings settings = {.parallelism = 2, .max_parallelism = {}, .chaining = true}) {
   Job job("test");
   describe(job.source("in", collection(std::vector{1, 2, 3}))).to("out", discard());
   const auto valid = check_valid(job.plan(), settings);
@@ -42,18 +43,27 @@ TEST(Chaining, joins_steps_of_equal_parallelism) {
 }
 
 TEST(Chaining, joins_an_explicit_forward) {
-  EXPECT_THAT(chains(plan_of([](auto in) { return in.forward().map(same); })), ElementsAre("in → map → out"));
+  EXPECT_THAT(chains(plan_of([](auto in) { return in.forward().map(same); })),
+              ElementsAre("in → map → out"));
 }
 
 TEST(Chaining, ends_at_every_other_partitioning) {
-  EXPECT_THAT(chains(plan_of([](auto in) { return in.rebalance().map(same); })), ElementsAre("in", "map → out"));
-  EXPECT_THAT(chains(plan_of([](auto in) { return in.rescale().map(same); })), ElementsAre("in", "map → out"));
-  EXPECT_THAT(chains(plan_of([](auto in) { return in.broadcast().map(same); })), ElementsAre("in", "map → out"));
-  EXPECT_THAT(chains(plan_of([](auto in) { return in.shuffle().map(same); })), ElementsAre("in", "map → out"));
-  EXPECT_THAT(chains(plan_of([](auto in) { return in.global().map(same); })), ElementsAre("in", "map → out"));
-  EXPECT_THAT(chains(plan_of([](auto in) { return in.partition_custom([](int, std::uint32_t) { return 0U; }).map(same); })),
+  EXPECT_THAT(chains(plan_of([](auto in) { return in.rebalance().map(same); })),
               ElementsAre("in", "map → out"));
-  EXPECT_THAT(chains(plan_of([](auto in) { return in.key_by(same).count("count"); })), ElementsAre("in", "count → out"));
+  EXPECT_THAT(chains(plan_of([](auto in) { return in.rescale().map(same); })),
+              ElementsAre("in", "map → out"));
+  EXPECT_THAT(chains(plan_of([](auto in) { return in.broadcast().map(same); })),
+              ElementsAre("in", "map → out"));
+  EXPECT_THAT(chains(plan_of([](auto in) { return in.shuffle().map(same); })),
+              ElementsAre("in", "map → out"));
+  EXPECT_THAT(chains(plan_of([](auto in) { return in.global().map(same); })),
+              ElementsAre("in", "map → out"));
+  EXPECT_THAT(chains(plan_of([](auto in) {
+                return in.partition_custom([](int, std::uint32_t) { return 0U; }).map(same);
+              })),
+              ElementsAre("in", "map → out"));
+  EXPECT_THAT(chains(plan_of([](auto in) { return in.key_by(same).count("count"); })),
+              ElementsAre("in", "count → out"));
 }
 
 TEST(Chaining, joins_a_stream_that_is_keyed_already) {
@@ -68,15 +78,18 @@ TEST(Chaining, ends_where_the_parallelism_changes) {
 }
 
 TEST(Chaining, ends_where_the_slot_group_changes) {
-  EXPECT_THAT(chains(plan_of([](auto in) { return in.map(same).slot_group("own"); })), ElementsAre("in", "map", "out"));
+  EXPECT_THAT(chains(plan_of([](auto in) { return in.map(same).slot_group("own"); })),
+              ElementsAre("in", "map", "out"));
 }
 
 TEST(Chaining, leaves_a_step_alone_that_asks_for_it) {
-  EXPECT_THAT(chains(plan_of([](auto in) { return in.map(same).no_chain(); })), ElementsAre("in", "map", "out"));
+  EXPECT_THAT(chains(plan_of([](auto in) { return in.map(same).no_chain(); })),
+              ElementsAre("in", "map", "out"));
 }
 
 TEST(Chaining, begins_anew_at_a_step_that_asks_for_it) {
-  EXPECT_THAT(chains(plan_of([](auto in) { return in.map(same).start_new_chain(); })), ElementsAre("in", "map → out"));
+  EXPECT_THAT(chains(plan_of([](auto in) { return in.map(same).start_new_chain(); })),
+              ElementsAre("in", "map → out"));
 }
 
 TEST(Chaining, keeps_blocking_steps_apart) {
@@ -87,8 +100,9 @@ TEST(Chaining, keeps_blocking_steps_apart) {
 }
 
 TEST(Chaining, ends_before_a_union) {
-  EXPECT_THAT(chains(plan_of([](auto in) { return in.union_with(in.map(same)).map(same).named("both"); })),
-              ElementsAre("in → map", "both → out"));
+  EXPECT_THAT(
+      chains(plan_of([](auto in) { return in.union_with(in.map(same)).map(same).named("both"); })),
+      ElementsAre("in → map", "both → out"));
 }
 
 TEST(Chaining, ends_before_a_step_of_two_inputs) {
@@ -96,13 +110,15 @@ TEST(Chaining, ends_before_a_step_of_two_inputs) {
     void on_element1(const int& x, Context<int>& ctx) { ctx.emit(x); }
     void on_element2(const int& x, Context<int>& ctx) { ctx.emit(x); }
   };
-  const auto plan = plan_of([](auto in) { return in.connect(in.map(same)).process("merge", Merge{}); });
+  const auto plan =
+      plan_of([](auto in) { return in.connect(in.map(same)).process("merge", Merge{}); });
   EXPECT_THAT(chains(plan), ElementsAre("in → map", "merge → out"));
   EXPECT_THAT(input_channel_ports(*plan, {1}, {0}), ElementsAre(InputPort{0}, InputPort{1}));
 }
 
 TEST(Chaining, can_be_switched_off) {
-  EXPECT_THAT(chains(plan_of([](auto in) { return in.map(same); }, {.parallelism = 1, .max_parallelism = {}, .chaining = false})),
+  EXPECT_THAT(chains(plan_of([](auto in) { return in.map(same); },
+                             {.parallelism = 1, .max_parallelism = {}, .chaining = false})),
               ElementsAre("in", "map", "out"));
 }
 
@@ -119,21 +135,30 @@ TEST(Chaining, makes_a_tree_of_several_consumers) {
 }
 
 TEST(PhysicalPlan, key_groups_of_a_chain_are_those_of_its_keyed_step) {
-  const auto plan = plan_of([](auto in) { return in.key_by(same).count("count").max_parallelism(512); });
+  const auto plan =
+      plan_of([](auto in) { return in.key_by(same).count("count").max_parallelism(512); });
   EXPECT_EQ(plan->vertices[1].max_parallelism, 512U);
   EXPECT_EQ(plan->vertices[0].chain.exchanges[0].max_parallelism, 512U);
 }
 
 TEST(PhysicalPlan, slots_are_shared_within_a_group_and_added_between_groups) {
   EXPECT_EQ(slots_needed(*plan_of([](auto in) { return in.map(same).parallelism(5); })), 5U);
-  EXPECT_EQ(slots_needed(*plan_of([](auto in) { return in.map(same).parallelism(5).slot_group("own"); })), 7U);
-  EXPECT_EQ(slots_needed(*plan_of([](auto in) { return in.map(same).parallelism(1).slot_group("own"); })), 3U);
+  EXPECT_EQ(
+      slots_needed(*plan_of([](auto in) { return in.map(same).parallelism(5).slot_group("own"); })),
+      7U);
+  EXPECT_EQ(
+      slots_needed(*plan_of([](auto in) { return in.map(same).parallelism(1).slot_group("own"); })),
+      3U);
 }
 
 TEST(PhysicalPlan, steps_joined_by_pipelined_edges_restart_together) {
   Job job("test");
   for (const std::string name : {"a", "b"}) {
-    job.source(name, collection(std::vector{1})).rebalance().map(same).named("map " + name).to("out " + name, discard());
+    job.source(name, collection(std::vector{1}))
+        .rebalance()
+        .map(same)
+        .named("map " + name)
+        .to("out " + name, discard());
   }
   const auto plan = make_physical_plan(job.plan(), {});
   EXPECT_THAT(pipelined_regions(*plan), ElementsAre(0U, 0U, 2U, 2U));
@@ -157,13 +182,15 @@ std::vector<std::vector<std::uint32_t>> producers(std::uint32_t from, std::uint3
   std::vector<std::vector<std::uint32_t>> all;
   for (std::uint32_t consumer = 0; consumer < to; ++consumer) {
     auto& some = all.emplace_back();
-    for (const ChannelEnd& end : input_channels(*plan, {1}, {consumer})) some.push_back(end.subtask.value);
+    for (const ChannelEnd& end : input_channels(*plan, {1}, {consumer}))
+      some.push_back(end.subtask.value);
   }
   return all;
 }
 
 TEST(PhysicalPlan, rescale_connects_each_subtask_to_its_share) {
-  EXPECT_THAT(producers(2, 4), ElementsAre(ElementsAre(0), ElementsAre(0), ElementsAre(1), ElementsAre(1)));
+  EXPECT_THAT(producers(2, 4),
+              ElementsAre(ElementsAre(0), ElementsAre(0), ElementsAre(1), ElementsAre(1)));
   EXPECT_THAT(producers(4, 2), ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3)));
   EXPECT_THAT(producers(2, 3), ElementsAre(ElementsAre(0), ElementsAre(0), ElementsAre(1)));
   EXPECT_THAT(producers(3, 2), ElementsAre(ElementsAre(0), ElementsAre(1, 2)));
@@ -201,11 +228,13 @@ TEST(PhysicalPlan, both_ends_of_every_channel_agree_in_random_plans) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     RandomJob random(seed);
-    const PlanSettings settings{.parallelism = random.parallelism(), .max_parallelism = {}, .chaining = seed % 2 == 0};
+    const PlanSettings settings{
+        .parallelism = random.parallelism(), .max_parallelism = {}, .chaining = seed % 2 == 0};
     ASSERT_THAT(validate(random.plan(), settings), testing::IsEmpty());
     const auto plan = make_physical_plan(random.plan(), settings);
     expect_ends_agree(*plan);
-    for (const PhysicalEdge& edge : plan->edges) EXPECT_LT(edge.from, edge.to) << "not in topological order";
+    for (const PhysicalEdge& edge : plan->edges)
+      EXPECT_LT(edge.from, edge.to) << "not in topological order";
   }
 }
 
@@ -218,8 +247,14 @@ TEST(PhysicalPlan, explains_itself) {
   const auto numbers = job.source("numbers", collection(std::vector{1, 2, 3}));
   const auto split = numbers.map(same).process("split", Split{});
   split.key_by(same).count("count").parallelism(6).to("out", discard());
-  split.side(&Split::odd).global().to("odd", discard()).parallelism(1).slot_group("odd ones").blocking();
-  EXPECT_EQ(explain(*make_physical_plan(job.plan(), {.parallelism = 2, .max_parallelism = {}, .chaining = true})),
+  split.side(&Split::odd)
+      .global()
+      .to("odd", discard())
+      .parallelism(1)
+      .slot_group("odd ones")
+      .blocking();
+  EXPECT_EQ(explain(*make_physical_plan(
+                job.plan(), {.parallelism = 2, .max_parallelism = {}, .chaining = true})),
             R"(Logical plan of sorted
   0  numbers  (collection of 3)  parallelism 2
   1  map  parallelism 2

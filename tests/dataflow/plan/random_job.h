@@ -67,13 +67,21 @@ class RandomJob {
   Branch next_of(const Branch& from) {
     const auto same = [](int x) { return x; };
     const std::uint32_t width = subtasks();
-    const auto mapped = [&](const Stream<int>& stream) { return Branch{stream.map(same).parallelism(width), from.count, width}; };
+    const auto mapped = [&](const Stream<int>& stream) {
+      return Branch{stream.map(same).parallelism(width), from.count, width};
+    };
     switch (random_.below(11)) {
-      case 0: return mapped(from.stream.rebalance());
-      case 1: return mapped(from.stream.rescale());
-      case 2: return mapped(from.stream.shuffle());
-      case 3: return mapped(from.stream.global());
-      case 4: return mapped(from.stream.partition_custom([](int x, std::uint32_t count) { return static_cast<std::uint32_t>(x) % count; }));
+      case 0:
+        return mapped(from.stream.rebalance());
+      case 1:
+        return mapped(from.stream.rescale());
+      case 2:
+        return mapped(from.stream.shuffle());
+      case 3:
+        return mapped(from.stream.global());
+      case 4:
+        return mapped(from.stream.partition_custom(
+            [](int x, std::uint32_t count) { return static_cast<std::uint32_t>(x) % count; }));
       case 5: {
         Branch copies = mapped(from.stream.broadcast());
         copies.count *= width;
@@ -81,14 +89,22 @@ class RandomJob {
       }
       case 6: {
         const Branch& other = pick();
-        return {from.stream.union_with(other.stream).map(same).parallelism(width), from.count + other.count, width};
+        return {from.stream.union_with(other.stream).map(same).parallelism(width),
+                from.count + other.count, width};
       }
-      case 7: return mapped(from.stream);
-      case 8: return {from.stream.filter([](int) { return true; }).parallelism(from.parallelism), from.count, from.parallelism};
-      case 9: return {from.stream.forward().map(same).parallelism(from.parallelism).no_chain(), from.count, from.parallelism};
+      case 7:
+        return mapped(from.stream);
+      case 8:
+        return {from.stream.filter([](int) { return true; }).parallelism(from.parallelism),
+                from.count, from.parallelism};
+      case 9:
+        return {from.stream.forward().map(same).parallelism(from.parallelism).no_chain(),
+                from.count, from.parallelism};
       default:
         auto keyed = from.stream.key_by([](int x) { return x % 100; });
-        return {keyed.reduce("last " + std::to_string(++names_), [](int, int x) { return x; }).parallelism(width), from.count, width};
+        return {keyed.reduce("last " + std::to_string(++names_), [](int, int x) { return x; })
+                    .parallelism(width),
+                from.count, width};
     }
   }
 

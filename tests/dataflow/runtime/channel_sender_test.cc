@@ -13,7 +13,9 @@ namespace weir {
 namespace {
 
 // A batch of 100 bytes.
-BatchPtr hundred() { return batch_of(std::vector<char>(100)); }
+BatchPtr hundred() {
+  return batch_of(std::vector<char>(100));
+}
 
 TEST(ChannelSender, sends_while_credit_is_positive_and_overdraws_it_by_one_batch) {
   RecordingTransport transport;

@@ -30,9 +30,11 @@ std::shared_ptr<const KeyHasher> hasher(KeyTag tag = {1}) {
 class Choose final : public CustomPartitioner {
  public:
   explicit Choose(std::uint32_t (*f)(int, std::uint32_t)) : f_(f) {}
-  void choose(const AnyBatch& batch, std::uint32_t count, std::vector<std::uint32_t>& targets) const override {
+  void choose(const AnyBatch& batch, std::uint32_t count,
+              std::vector<std::uint32_t>& targets) const override {
     targets.clear();
-    for (const int value : static_cast<const Batch<int>&>(batch).values) targets.push_back(f_(value, count));
+    for (const int value : static_cast<const Batch<int>&>(batch).values)
+      targets.push_back(f_(value, count));
   }
 
  private:
@@ -48,7 +50,8 @@ std::vector<int> numbers(int begin, int end) {
 // A writer with the channels behind it.
 class Exchange {
  public:
-  Exchange(ExchangeSpec spec, std::size_t consumers, std::uint64_t window = wide, std::uint64_t seed = 1)
+  Exchange(ExchangeSpec spec, std::size_t consumers, std::uint64_t window = wide,
+           std::uint64_t seed = 1)
       : transports_(consumers) {
     std::vector<ChannelSender*> channels;
     for (RecordingTransport& transport : transports_) {
@@ -71,11 +74,17 @@ class Exchange {
     }
     ASSERT_TRUE(writer_->drained());
   }
-  bool consume(std::size_t consumer) { return transports_[consumer].consume_one(*senders_[consumer]); }
+  bool consume(std::size_t consumer) {
+    return transports_[consumer].consume_one(*senders_[consumer]);
+  }
 
   [[nodiscard]] std::size_t consumers() const { return transports_.size(); }
-  [[nodiscard]] const RecordingTransport& at(std::size_t consumer) const { return transports_[consumer]; }
-  [[nodiscard]] std::vector<int> values(std::size_t consumer) const { return transports_[consumer].values<int>(); }
+  [[nodiscard]] const RecordingTransport& at(std::size_t consumer) const {
+    return transports_[consumer];
+  }
+  [[nodiscard]] std::vector<int> values(std::size_t consumer) const {
+    return transports_[consumer].values<int>();
+  }
   [[nodiscard]] std::vector<int> all_values_sorted() const {
     std::vector<int> all;
     for (std::size_t i = 0; i < transports_.size(); ++i) {
@@ -139,7 +148,8 @@ TEST(ExchangeWriter, hashes_travel_with_the_records) {
       EXPECT_EQ(batch->key_tag, KeyTag{1});
       const auto& values = batch_cast<int>(*batch).values;
       ASSERT_EQ(batch->hashes.size(), values.size());
-      for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(batch->hashes[i], hash_of(values[i]));
+      for (std::size_t i = 0; i < values.size(); ++i)
+        EXPECT_EQ(batch->hashes[i], hash_of(values[i]));
     }
   }
 }
@@ -162,7 +172,8 @@ TEST(ExchangeWriter, rebalance_and_rescale_take_turns) {
     for (int i = 0; i < 100; ++i) exchange.write(numbers(i * 10, i * 10 + 10));
     exchange.end();
     EXPECT_EQ(exchange.all_values_sorted(), numbers(0, 1000));
-    for (std::size_t consumer = 0; consumer < 4; ++consumer) EXPECT_EQ(exchange.values(consumer).size(), 250U);
+    for (std::size_t consumer = 0; consumer < 4; ++consumer)
+      EXPECT_EQ(exchange.values(consumer).size(), 250U);
   }
 }
 
@@ -214,7 +225,8 @@ TEST(ExchangeWriter, shuffle_is_uniform) {
 
 TEST(ExchangeWriter, custom_sends_where_the_function_says) {
   ExchangeSpec spec = spec_of(Partitioning::custom);
-  spec.custom = std::make_shared<Choose>([](int value, std::uint32_t count) { return static_cast<std::uint32_t>(value) % count; });
+  spec.custom = std::make_shared<Choose>(
+      [](int value, std::uint32_t count) { return static_cast<std::uint32_t>(value) % count; });
   Exchange exchange(spec, 3);
   exchange.write(numbers(0, 9));
   exchange.end();
@@ -229,19 +241,24 @@ TEST(ExchangeWriter, a_custom_target_that_does_not_exist_is_an_error) {
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().code, Errc::user_code);
   EXPECT_EQ(written.error().message,
-            "partitioner before 'count' chose subtask 3 of 3; return a number from 0 to the count given, exclusive");
+            "partitioner before 'count' chose subtask 3 of 3; return a number from 0 to the count "
+            "given, exclusive");
 }
 
 TEST(ExchangeWriter, a_big_batch_is_cut) {
   constexpr int count = 5 * static_cast<int>(limits::batch_rows_max) + 1;
-  for (const auto partitioning : {Partitioning::hash, Partitioning::broadcast, Partitioning::forward}) {
+  for (const auto partitioning :
+       {Partitioning::hash, Partitioning::broadcast, Partitioning::forward}) {
     Exchange exchange(spec_of(partitioning), partitioning == Partitioning::forward ? 1 : 2);
     exchange.write(numbers(0, count));
     exchange.end();
     for (std::size_t consumer = 0; consumer < exchange.consumers(); ++consumer) {
-      for (const BatchPtr& batch : exchange.at(consumer).batches()) EXPECT_LE(batch->size(), 2 * limits::batch_rows_max);
+      for (const BatchPtr& batch : exchange.at(consumer).batches())
+        EXPECT_LE(batch->size(), 2 * limits::batch_rows_max);
     }
-    EXPECT_EQ(exchange.all_values_sorted().size(), static_cast<std::size_t>(partitioning == Partitioning::broadcast ? 2 * count : count));
+    EXPECT_EQ(
+        exchange.all_values_sorted().size(),
+        static_cast<std::size_t>(partitioning == Partitioning::broadcast ? 2 * count : count));
   }
 }
 
@@ -262,7 +279,8 @@ TEST(ExchangeWriter, small_batches_leave_at_once_to_a_receiver_that_is_idle) {
   EXPECT_EQ(exchange.all_values_sorted().size(), 2U);
   exchange.write({3, 4});
   exchange.writer().flush_to_idle_receivers();
-  EXPECT_EQ(exchange.all_values_sorted().size(), 2U);  // both are busy: the next batch grows meanwhile
+  EXPECT_EQ(exchange.all_values_sorted().size(),
+            2U);  // both are busy: the next batch grows meanwhile
   EXPECT_FALSE(exchange.writer().drained());
   exchange.consume(0);
   exchange.writer().flush_to_idle_receivers();
@@ -286,16 +304,18 @@ TEST(ExchangeWriter, a_batch_waits_while_any_channel_lacks_credit) {
   EXPECT_EQ(exchange.all_values_sorted(), numbers(0, 20'000));
 }
 
-// Whatever the credit: nothing is lost or doubled, channels keep the order, and a watermark comes after all that was
-// written before it and before all that was written after it.
+// Whatever the credit: nothing is lost or doubled, channels keep the order, and a watermark comes
+// after all that was written before it and before all that was written after it.
 TEST(ExchangeWriter, nothing_is_lost_and_watermarks_keep_their_place_over_random_credit) {
-  constexpr Partitioning kinds[] = {Partitioning::forward, Partitioning::hash,   Partitioning::rebalance, Partitioning::rescale,
-                                    Partitioning::global,  Partitioning::shuffle, Partitioning::broadcast};
+  constexpr Partitioning kinds[] = {
+      Partitioning::forward, Partitioning::hash,    Partitioning::rebalance, Partitioning::rescale,
+      Partitioning::global,  Partitioning::shuffle, Partitioning::broadcast};
   for (std::uint64_t seed = 0; seed < 210; ++seed) {
     Random random(seed);
     const Partitioning partitioning = kinds[seed % std::size(kinds)];
     const std::size_t consumers = partitioning == Partitioning::forward ? 1 : 1 + random.below(4);
-    SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << name_of(partitioning) << " to " << consumers);
+    SCOPED_TRACE(testing::Message()
+                 << "seed " << seed << ", " << name_of(partitioning) << " to " << consumers);
     Exchange exchange(spec_of(partitioning), consumers, 1 + random.below(20'000), seed);
     int next = 0;
     for (int step = 0; step < 400; ++step) {

@@ -14,11 +14,14 @@ constexpr InputSelection all{};
 constexpr InputSelection only_left{1}, only_right{2};
 
 // Elements are told apart by their times.
-ChargedElement element(std::int64_t number) { return {Watermark{EventTime{number}}, 0}; }
+ChargedElement element(std::int64_t number) {
+  return {Watermark{EventTime{number}}, 0};
+}
 
 std::vector<std::int64_t> take_all(InputGate& gate, InputSelection selection = all) {
   std::vector<std::int64_t> numbers;
-  while (auto item = gate.take(selection)) numbers.push_back(std::get<Watermark>(item->content.element).time.ms);
+  while (auto item = gate.take(selection))
+    numbers.push_back(std::get<Watermark>(item->content.element).time.ms);
   return numbers;
 }
 
@@ -39,7 +42,8 @@ TEST(InputGate, a_busy_channel_does_not_starve_the_others) {
   for (int taken = 0; taken < 50; ++taken) {
     gate.put({1}, element(1));
     bool seen = false;
-    for (int tries = 0; tries < 2 && !seen; ++tries) seen = gate.take(all)->channel == ChannelIndex{1};
+    for (int tries = 0; tries < 2 && !seen; ++tries)
+      seen = gate.take(all)->channel == ChannelIndex{1};
     EXPECT_TRUE(seen);
   }
 }
@@ -112,7 +116,9 @@ TEST(InputGate, each_channel_keeps_its_order_over_random_blocking) {
     for (int step = 0; step < 500; ++step) {
       const auto channel = static_cast<std::uint32_t>(random.below(4));
       switch (random.below(3)) {
-        case 0: gate.put({channel}, element(put[channel]++)); break;
+        case 0:
+          gate.put({channel}, element(put[channel]++));
+          break;
         case 1:
           blocked[channel] = !blocked[channel];
           gate.set_blocked({channel}, blocked[channel]);
@@ -123,7 +129,8 @@ TEST(InputGate, each_channel_keeps_its_order_over_random_blocking) {
           if (!item) break;
           ASSERT_FALSE(blocked[item->channel.value]);
           ASSERT_TRUE(selection.allows(item->port));
-          ASSERT_EQ(std::get<Watermark>(item->content.element).time.ms, taken[item->channel.value]++);
+          ASSERT_EQ(std::get<Watermark>(item->content.element).time.ms,
+                    taken[item->channel.value]++);
       }
     }
     for (std::uint32_t i = 0; i < 4; ++i) gate.set_blocked({i}, false);

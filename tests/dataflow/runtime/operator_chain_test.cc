@@ -65,7 +65,8 @@ class Chain {
   }
   template <class F>
   void map(std::string name, F f, std::vector<ChainTarget> targets) {
-    stage(std::move(name), [f] { return std::make_unique<MapOperator<int, int, F>>(f); }, {ints()}, {std::move(targets)});
+    stage(std::move(name), [f] { return std::make_unique<MapOperator<int, int, F>>(f); }, {ints()},
+          {std::move(targets)});
   }
 
   // With one channel to each exchange.
@@ -74,7 +75,8 @@ class Chain {
     for (RecordingTransport& transport : transports_) {
       spec_.exchanges.emplace_back();
       senders_.push_back(std::make_unique<ChannelSender>(transport, window));
-      writers_.push_back(std::make_unique<ExchangeWriter>(ExchangeSpec{}, std::vector{senders_.back().get()}, pool_, 1));
+      writers_.push_back(std::make_unique<ExchangeWriter>(
+          ExchangeSpec{}, std::vector{senders_.back().get()}, pool_, 1));
     }
     std::vector<OperatorContext> contexts(spec_.stages.size());
     for (std::size_t i = 0; i < contexts.size(); ++i) {
@@ -97,13 +99,17 @@ class Chain {
   }
   void feed(std::vector<int> values) { chain_->feed({}, batch_of(std::move(values))); }
   void feed(Element element) { chain_->feed({}, std::move(element)); }
-  bool consume(std::size_t exchange) { return transports_[exchange].consume_one(*senders_[exchange]); }
+  bool consume(std::size_t exchange) {
+    return transports_[exchange].consume_one(*senders_[exchange]);
+  }
   void flush() {
     for (auto& writer : writers_) writer->flush_to_idle_receivers();
   }
 
   [[nodiscard]] OperatorChain& chain() { return *chain_; }
-  [[nodiscard]] const RecordingTransport& out(std::size_t exchange) const { return transports_[exchange]; }
+  [[nodiscard]] const RecordingTransport& out(std::size_t exchange) const {
+    return transports_[exchange];
+  }
 
   ManualClock clock;
   Result<void> opened;
@@ -119,16 +125,23 @@ class Chain {
   std::unique_ptr<OperatorChain> chain_;
 };
 
-constexpr ChainTarget to_stage(std::uint32_t index) { return {ChainTarget::Kind::stage, index}; }
-constexpr ChainTarget to_exchange(std::uint32_t index) { return {ChainTarget::Kind::exchange, index}; }
+constexpr ChainTarget to_stage(std::uint32_t index) {
+  return {ChainTarget::Kind::stage, index};
+}
+constexpr ChainTarget to_exchange(std::uint32_t index) {
+  return {ChainTarget::Kind::exchange, index};
+}
 constexpr std::uint64_t wide = std::uint64_t{1} << 40;
 
-TEST(OperatorChain, a_record_that_expands_to_a_million_stays_bounded_in_front_of_a_stalled_exchange) {
+TEST(OperatorChain,
+     a_record_that_expands_to_a_million_stays_bounded_in_front_of_a_stalled_exchange) {
   constexpr int million = 1'000'000;
   const auto up_to = [](int n) { return std::views::iota(0, n); };
   Chain chain;
-  chain.stage("expand", [up_to] { return std::make_unique<FlatMapOperator<int, int, decltype(up_to)>>(up_to); }, {ints()},
-              {{to_stage(1)}});
+  chain.stage(
+      "expand",
+      [up_to] { return std::make_unique<FlatMapOperator<int, int, decltype(up_to)>>(up_to); },
+      {ints()}, {{to_stage(1)}});
   chain.map("same", [](int x) { return x; }, {to_exchange(0)});
   chain.start(1, 1);
   chain.feed({million});
@@ -163,12 +176,16 @@ TEST(OperatorChain, is_stalled_while_its_exchange_has_no_room) {
 TEST(OperatorChain, what_a_function_throws_is_an_error_with_the_operators_name) {
   Chain chain;
   chain.map("fine", [](int x) { return x; }, {to_stage(1)});
-  chain.map("broken", [](int x) { return x == 3 ? throw std::out_of_range("three is too much") : x; }, {to_exchange(0)});
+  chain.map("broken",
+            [](int x) { return x == 3 ? throw std::out_of_range("three is too much") : x; },
+            {to_exchange(0)});
   chain.start(1, wide);
   chain.feed({1, 2, 3});
   const auto result = chain.run();
   ASSERT_FALSE(result);
-  EXPECT_EQ(result.error(), (Error{Errc::user_code, "user function of 'broken' threw an exception: three is too much"}));
+  EXPECT_EQ(
+      result.error(),
+      (Error{Errc::user_code, "user function of 'broken' threw an exception: three is too much"}));
 }
 
 TEST(OperatorChain, what_is_thrown_may_be_anything) {
@@ -176,7 +193,8 @@ TEST(OperatorChain, what_is_thrown_may_be_anything) {
   chain.map("broken", [](int x) { return x == 0 ? throw 5 : x; }, {to_exchange(0)});
   chain.start(1, wide);
   chain.feed({0});
-  EXPECT_EQ(chain.run().error().message, "user function of 'broken' threw something that is not a std::exception");
+  EXPECT_EQ(chain.run().error().message,
+            "user function of 'broken' threw something that is not a std::exception");
 }
 
 TEST(OperatorChain, a_side_output_that_nobody_reads_is_dropped) {
@@ -191,7 +209,8 @@ TEST(OperatorChain, a_side_output_that_nobody_reads_is_dropped) {
   };
   Chain chain;
   chain.stage("sides", [] { return std::make_unique<ProcessOperator<Sides, int, int>>(Sides{}); },
-              {ints(), port_type_of<std::string>(), port_type_of<double>()}, {{to_exchange(0)}, {}, {to_exchange(1)}});
+              {ints(), port_type_of<std::string>(), port_type_of<double>()},
+              {{to_exchange(0)}, {}, {to_exchange(1)}});
   chain.start(2, wide);
   chain.feed({3, 4});
   chain.feed(Watermark{EventTime{5}});
@@ -216,7 +235,8 @@ TEST(OperatorChain, consumers_of_one_output_share_its_batch_and_copy_it_to_chang
   Chain chain;
   chain.map("head", [](int x) { return x; }, {to_stage(1), to_stage(2), to_exchange(0)});
   for (const std::uint32_t exchange : {1U, 2U}) {
-    chain.stage("increment", [] { return std::make_unique<Increment>(); }, {ints()}, {{to_exchange(exchange)}});
+    chain.stage("increment", [] { return std::make_unique<Increment>(); }, {ints()},
+                {{to_exchange(exchange)}});
   }
   chain.start(3, wide);
   std::vector<int> many(5000, 1);
@@ -231,7 +251,8 @@ TEST(OperatorChain, consumers_of_one_output_share_its_batch_and_copy_it_to_chang
 TEST(OperatorChain, a_batch_that_all_pass_on_is_never_copied) {
   Chain chain;
   chain.stage("increment", [] { return std::make_unique<Increment>(); }, {ints()}, {{to_stage(1)}});
-  chain.stage("increment again", [] { return std::make_unique<Increment>(); }, {ints()}, {{to_exchange(0)}});
+  chain.stage("increment again", [] { return std::make_unique<Increment>(); }, {ints()},
+              {{to_exchange(0)}});
   chain.start(1, wide);
   auto batch = batch_of(std::vector<int>(4000, 1));
   const AnyBatch* const address = batch.get();
@@ -255,7 +276,9 @@ TEST(OperatorChain, a_consumed_batch_is_given_back_for_reuse) {
 // Wants to be called at 10 and 20.
 class Alarm final : public Operator {
  public:
-  Result<Progress> process(InputPort, BatchPtr&, RowRange rows, Outputs&) override { return Progress{StepResult::done, rows.end}; }
+  Result<Progress> process(InputPort, BatchPtr&, RowRange rows, Outputs&) override {
+    return Progress{StepResult::done, rows.end};
+  }
   std::optional<ProcessingTime> next_processing_timer() const override {
     return next_ > 20 ? std::nullopt : std::optional(ProcessingTime{next_});
   }
@@ -306,7 +329,8 @@ class Waiting final : public Operator {
 TEST(OperatorChain, an_operator_that_waits_for_something_outside_goes_on_when_woken) {
   bool arrived = false;
   Chain chain;
-  chain.stage("waiting", [&arrived] { return std::make_unique<Waiting>(arrived); }, {ints()}, {{to_exchange(0)}});
+  chain.stage("waiting", [&arrived] { return std::make_unique<Waiting>(arrived); }, {ints()},
+              {{to_exchange(0)}});
   chain.start(1, wide);
   chain.feed({1, 2, 3});
   EXPECT_EQ(*chain.run(), ChainActivity::stalled);
@@ -333,7 +357,8 @@ TEST(OperatorChain, calls_come_in_the_order_of_the_contract) {
   EXPECT_TRUE(chain.chain().ended());
   chain.chain().close();
   chain.chain().close();
-  EXPECT_EQ(calls, (std::vector<std::string>{"open scripted", "process 0–16", "process 16–20", "end of input 0", "finish", "close"}));
+  EXPECT_EQ(calls, (std::vector<std::string>{"open scripted", "process 0–16", "process 16–20",
+                                             "end of input 0", "finish", "close"}));
 }
 
 TEST(OperatorChain, the_end_passes_through_all_operators_behind_their_last_output) {
@@ -362,11 +387,13 @@ TEST(OperatorChain, when_one_operator_does_not_open_those_that_did_are_closed) {
   std::vector<std::string> calls;
   {
     Chain chain;
-    chain.stage("unopenable", [&calls] { return std::make_unique<Unopenable>(calls); }, {}, {{to_stage(1)}});
+    chain.stage("unopenable", [&calls] { return std::make_unique<Unopenable>(calls); }, {},
+                {{to_stage(1)}});
     chain.stage("fine", [&calls] { return std::make_unique<Scripted>(calls); }, {}, {});
     chain.start(0, wide);
     ASSERT_FALSE(chain.opened);
-    EXPECT_EQ(chain.opened.error().message, "user function of 'unopenable' threw an exception: no such table");
+    EXPECT_EQ(chain.opened.error().message,
+              "user function of 'unopenable' threw an exception: no such table");
   }
   EXPECT_EQ(calls, (std::vector<std::string>{"open fine", "close"}));
 }

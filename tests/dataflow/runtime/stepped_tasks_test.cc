@@ -15,7 +15,8 @@ TEST(SteppedTasks, every_record_of_a_random_job_arrives_once) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     RandomJob job(seed);
-    const PlanSettings settings{.parallelism = job.parallelism(), .max_parallelism = {}, .chaining = seed % 2 == 0};
+    const PlanSettings settings{
+        .parallelism = job.parallelism(), .max_parallelism = {}, .chaining = seed % 2 == 0};
     const ManualClock clock;
     SteppedTasks tasks(make_physical_plan(job.plan(), settings), clock, {.random_seed = seed});
     ASSERT_TRUE(tasks.open());
@@ -30,7 +31,9 @@ TEST(SteppedTasks, a_run_is_the_same_each_time) {
   const auto run = [] {
     RandomJob job(5);
     const ManualClock clock;
-    SteppedTasks tasks(make_physical_plan(job.plan(), {.parallelism = 3, .max_parallelism = {}, .chaining = true}), clock, {});
+    SteppedTasks tasks(
+        make_physical_plan(job.plan(), {.parallelism = 3, .max_parallelism = {}, .chaining = true}),
+        clock, {});
     EXPECT_TRUE(tasks.open());
     EXPECT_TRUE(tasks.run_until_quiet());
     std::vector<int> rows;

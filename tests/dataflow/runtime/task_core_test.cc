@@ -71,7 +71,9 @@ class Task {
   void receive(std::uint32_t channel, Element element, std::uint64_t charged = 0) {
     core_->receive({channel}, {std::move(element), charged});
   }
-  void receive(std::uint32_t channel, std::vector<int> values) { receive(channel, batch_of(std::move(values)), 100); }
+  void receive(std::uint32_t channel, std::vector<int> values) {
+    receive(channel, batch_of(std::move(values)), 100);
+  }
   // Of the oldest batch that left; returns whether there was one.
   bool return_credit() {
     if (returned_ == out.batch_count()) return false;
@@ -94,13 +96,16 @@ class Task {
 };
 
 constexpr auto same = [](int x) { return x; };
-ChainStage pass_on() { return stage([] { return std::make_unique<MapOperator<int, int, decltype(same)>>(same); }, 1); }
+ChainStage pass_on() {
+  return stage([] { return std::make_unique<MapOperator<int, int, decltype(same)>>(same); }, 1);
+}
 
 TEST(TaskCore, gives_back_what_was_charged_with_the_batch_when_its_head_has_consumed_it) {
   Task task(pass_on(), {InputPort{0}, InputPort{0}});
   task.receive(1, batch_of(std::vector{1, 2}), 12'345);
   EXPECT_EQ(task.step(), Kind::waiting);
-  EXPECT_EQ(task.environment.credits, (std::vector<std::pair<std::uint32_t, std::uint64_t>>{{1, 12'345}}));
+  EXPECT_EQ(task.environment.credits,
+            (std::vector<std::pair<std::uint32_t, std::uint64_t>>{{1, 12'345}}));
   EXPECT_EQ(task.environment.reusable_batches, 1);
   EXPECT_EQ(task.out.values<int>(), (std::vector{1, 2}));
   EXPECT_EQ(task.metrics.records_in.load(), 2U);
@@ -157,7 +162,9 @@ TEST(TaskCore, a_union_ends_with_its_last_channel_and_its_time_is_that_of_the_sl
 // Says which port has ended.
 class Ends final : public Operator {
  public:
-  Result<Progress> process(InputPort, BatchPtr&, RowRange rows, Outputs&) override { return Progress{StepResult::done, rows.end}; }
+  Result<Progress> process(InputPort, BatchPtr&, RowRange rows, Outputs&) override {
+    return Progress{StepResult::done, rows.end};
+  }
   Result<StepResult> on_end_of_input(InputPort port, Outputs& out) override {
     out.port<int>().push(port.value);
     return StepResult::done;
@@ -169,7 +176,8 @@ class Ends final : public Operator {
 };
 
 TEST(TaskCore, ports_end_one_by_one_and_the_task_with_the_last) {
-  Task task(stage([] { return std::make_unique<Ends>(); }, 2), {InputPort{0}, InputPort{0}, InputPort{1}});
+  Task task(stage([] { return std::make_unique<Ends>(); }, 2),
+            {InputPort{0}, InputPort{0}, InputPort{1}});
   task.end(0);
   task.end(2);
   EXPECT_EQ(task.step(), Kind::waiting);
@@ -192,7 +200,9 @@ class SecondFirst final : public Operator {
     second_ended_ |= port == InputPort{1};
     return StepResult::done;
   }
-  InputSelection next_input() const override { return second_ended_ ? InputSelection{} : InputSelection{0b10}; }
+  InputSelection next_input() const override {
+    return second_ended_ ? InputSelection{} : InputSelection{0b10};
+  }
 
  private:
   bool second_ended_ = false;
@@ -204,7 +214,8 @@ TEST(TaskCore, a_paused_input_waits_and_its_credit_with_it) {
   task.end(0);
   task.receive(1, {2});
   EXPECT_EQ(task.step(), Kind::waiting);
-  EXPECT_EQ(task.environment.credits, (std::vector<std::pair<std::uint32_t, std::uint64_t>>{{1, 100}}));
+  EXPECT_EQ(task.environment.credits,
+            (std::vector<std::pair<std::uint32_t, std::uint64_t>>{{1, 100}}));
   task.end(1);
   while (task.step() != Kind::finished) ASSERT_TRUE(task.return_credit());
   EXPECT_EQ(task.out.values<int>(), (std::vector{12, 1}));
@@ -297,7 +308,10 @@ TEST(TaskCore, a_source_that_is_idle_is_polled_again_when_it_said) {
 
 TEST(TaskCore, a_failure_of_its_operator_is_returned_by_the_step) {
   const auto broken = [](int) -> int { throw std::runtime_error("broken"); };
-  Task task(stage([broken] { return std::make_unique<MapOperator<int, int, decltype(broken)>>(broken); }, 1), {InputPort{0}});
+  Task task(
+      stage([broken] { return std::make_unique<MapOperator<int, int, decltype(broken)>>(broken); },
+            1),
+      {InputPort{0}});
   task.receive(0, {1});
   const auto outcome = task.core().step();
   ASSERT_FALSE(outcome);

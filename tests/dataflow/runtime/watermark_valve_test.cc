@@ -13,13 +13,19 @@ namespace {
 constexpr ValveOutput nothing{};
 constexpr ChannelIndex a{0}, b{1}, c{2};
 
-ValveOutput watermark(std::int64_t ms) { return {.watermark = EventTime{ms}, .idle = {}}; }
-ValveOutput idle(bool is) { return {.watermark = {}, .idle = is}; }
+ValveOutput watermark(std::int64_t ms) {
+  return {.watermark = EventTime{ms}, .idle = {}};
+}
+ValveOutput idle(bool is) {
+  return {.watermark = {}, .idle = is};
+}
 
 // A valve spoken to in short.
 struct Valve {
   explicit Valve(std::size_t channels) : valve(channels) {}
-  ValveOutput at(ChannelIndex channel, std::int64_t ms) { return valve.on_watermark(channel, EventTime{ms}); }
+  ValveOutput at(ChannelIndex channel, std::int64_t ms) {
+    return valve.on_watermark(channel, EventTime{ms});
+  }
   ValveOutput sleep(ChannelIndex channel) { return valve.on_status(channel, true); }
   ValveOutput wake(ChannelIndex channel) { return valve.on_status(channel, false); }
   ValveOutput end(ChannelIndex channel) { return valve.on_watermark(channel, EventTime::max()); }
@@ -115,7 +121,7 @@ TEST(WatermarkValve, a_channel_that_wakes_behind_is_ignored_until_it_has_caught_
   EXPECT_EQ(valve.wake(b), nothing);
   EXPECT_EQ(valve.at(a, 20), watermark(20));  // b, at the beginning of time, holds nothing back
   EXPECT_EQ(valve.at(b, 15), nothing);
-  EXPECT_EQ(valve.at(b, 25), nothing);        // caught up: now it counts
+  EXPECT_EQ(valve.at(b, 25), nothing);  // caught up: now it counts
   EXPECT_EQ(valve.at(a, 30), watermark(25));
 }
 
@@ -134,7 +140,8 @@ TEST(WatermarkValve, an_ended_channel_lets_time_pass_to_the_end_only_with_all_ot
   EXPECT_EQ(valve.end(b), (ValveOutput{.watermark = EventTime::max(), .idle = {}}));
 }
 
-// Whatever happens, watermarks grow, never pass an active aligned channel, and the status changes when it changes.
+// Whatever happens, watermarks grow, never pass an active aligned channel, and the status changes
+// when it changes.
 TEST(WatermarkValve, output_grows_and_status_alternates_over_random_events) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -148,9 +155,10 @@ TEST(WatermarkValve, output_grows_and_status_alternates_over_random_events) {
       const auto index = static_cast<std::uint32_t>(random.below(channel_count));
       const bool sleeps = random.below(2) == 0;
       const bool is_watermark = random.below(4) > 0;
-      const auto output = is_watermark
-                              ? valve.on_watermark({index}, EventTime{static_cast<std::int64_t>(random.below(1000))})
-                              : valve.on_status({index}, sleeps);
+      const auto output =
+          is_watermark ? valve.on_watermark(
+                             {index}, EventTime{static_cast<std::int64_t>(random.below(1000))})
+                       : valve.on_status({index}, sleeps);
       if (!is_watermark) idles[index] = sleeps;
       if (output.watermark) {
         ASSERT_GT(*output.watermark, last);

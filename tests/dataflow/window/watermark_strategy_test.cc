@@ -17,7 +17,8 @@ TEST(BoundedWatermarks, trail_the_largest_time_by_the_bound_and_a_millisecond) {
   BoundedWatermarks watermarks(bounded(10ms));
   watermarks.on_time(EventTime{1337});
   EXPECT_EQ(watermarks.current(), EventTime{1326});
-  for (const std::int64_t time : {12'345, 12'300, 12'340, 12'280}) watermarks.on_time(EventTime{time});
+  for (const std::int64_t time : {12'345, 12'300, 12'340, 12'280})
+    watermarks.on_time(EventTime{time});
   EXPECT_EQ(watermarks.current(), EventTime{12'334});
   watermarks.on_time(EventTime{723'456});
   EXPECT_EQ(watermarks.current(), EventTime{723'445});

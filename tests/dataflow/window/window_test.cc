@@ -27,9 +27,11 @@ TEST(Window, starts_at_the_multiple_of_the_size_at_or_before_the_time) {
 }
 
 TEST(Window, its_last_time_is_a_millisecond_before_its_end) {
-  EXPECT_EQ(Tumbling::of(5s).window_of(EventTime{12'000}), (Window{EventTime{10'000}, EventTime{15'000}}));
+  EXPECT_EQ(Tumbling::of(5s).window_of(EventTime{12'000}),
+            (Window{EventTime{10'000}, EventTime{15'000}}));
   EXPECT_EQ(Tumbling::of(5s).window_of(EventTime{12'000}).max_time(), EventTime{14'999});
-  EXPECT_EQ(Tumbling::of(1h, 15min).window_of(EventTime{0}), (Window{EventTime{-2'700'000}, EventTime{900'000}}));
+  EXPECT_EQ(Tumbling::of(1h, 15min).window_of(EventTime{0}),
+            (Window{EventTime{-2'700'000}, EventTime{900'000}}));
 }
 
 TEST(Window, holds_its_time_wherever_that_is) {
@@ -37,8 +39,11 @@ TEST(Window, holds_its_time_wherever_that_is) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
     for (int i = 0; i < 1000; ++i) {
-      const auto size = static_cast<std::int64_t>(1 + random.below(random.below(2) == 0 ? 10 : 1'000'000'000));
-      const auto offset = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(2 * size - 1))) - size + 1;
+      const auto size =
+          static_cast<std::int64_t>(1 + random.below(random.below(2) == 0 ? 10 : 1'000'000'000));
+      const auto offset =
+          static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(2 * size - 1))) - size +
+          1;
       const EventTime time{static_cast<std::int64_t>(random())};
       const Window window = Tumbling::of(Duration{size}, Duration{offset}).window_of(time);
       ASSERT_LE(window.start, time);
