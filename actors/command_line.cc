@@ -8,13 +8,23 @@
 #include <set>
 #include <sstream>
 
+#include "state/key_groups.h"
+
 namespace weir {
 namespace {
+
+// What is wrong with a number of subtasks; nothing if it can be.
+std::string check_subtasks(const std::string& text) {
+  const auto number = OptionType<std::uint32_t>::parse(text);
+  if (number && *number >= 1 && *number <= parallelism_max) return {};
+  return "is '" + text + "' but must be a whole number from 1 to " +
+         std::to_string(parallelism_max);
+}
 
 // The options that are the same for all jobs, bound to their places.
 struct FixedOptions {
   explicit FixedOptions(CommandLine& to) : app("", to.program) {
-    const CLI::Validator at_least_one = CLI::PositiveNumber.description("");
+    const CLI::Validator at_least_one(check_subtasks, "");
     app.set_help_flag();
     app.allow_extras();
     app.add_option("--parallelism", to.parallelism,
@@ -107,7 +117,8 @@ Result<std::vector<std::string>> read_config(const std::string& path) {
       }
     }
   } catch (const toml::parse_error& e) {
-    return usage(path + ":" + std::to_string(e.source().begin.line) + ": " +
+    const auto line = e.source().begin.line;  // 0: the file could not even be opened
+    return usage(path + (line > 0 ? ":" + std::to_string(line) : "") + ": " +
                  std::string(e.description()));
   }
   return arguments;
@@ -130,10 +141,14 @@ std::vector<std::string> not_overridden(const std::vector<std::string>& of_file,
 
 }  // namespace
 
+std::string program_name(int argc, const char* const* argv) {
+  return argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "job";
+}
+
 Result<CommandLine> read_command_line(int argc, const char* const* argv,
                                       std::uint32_t default_parallelism) {
   CommandLine line;
-  line.program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "job";
+  line.program = program_name(argc, argv);
   line.job_name = line.program;
   line.parallelism = default_parallelism;
   std::vector<std::string> arguments(argv + std::min(1, argc), argv + argc);

@@ -29,6 +29,9 @@ struct CommandLine {
   std::map<std::string, GivenOption> job_options;  // by name, without dashes
 };
 
+// The file name of the program that runs.
+[[nodiscard]] std::string program_name(int argc, const char* const* argv);
+
 // Reads arguments and, under them, the TOML file that --config names. `default_parallelism` is used
 // without
 // --parallelism. Errors name the argument, or file and key.

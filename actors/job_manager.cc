@@ -147,8 +147,8 @@ void JobManager::on_deadline(const JobDeadline& deadline) {
 
 std::string JobManager::stuck_tasks() const {
   std::string text = "user code did not return within " +
-                     std::to_string(submission_.settings.cancel_timeout.count() / 1000) +
-                     " s after the cancel:";
+                     std::to_string(submission_.settings.cancel_timeout.count()) +
+                     " ms after the cancel:";
   for (const auto& [id, probe] : probes_) {
     if (is_terminal(graph_->state_of(id))) continue;
     const auto stage = probe->metrics.stage_called.load(std::memory_order_relaxed);
@@ -286,11 +286,6 @@ void JobManager::perform_one(const EndJob&) {
                      graph_->error(), progress()};
   self_->send(dispatcher_, JobEnded{std::move(outcome)});
   self_->send(resource_manager_, ReleaseSlots{submission_.job});
-  std::set<caf::actor_addr> told;
-  for (const auto& task_manager : slots_) {
-    if (told.insert(task_manager->address()).second)
-      self_->send(task_manager, ReleaseJob{submission_.job});
-  }
   self_->quit();
 }
 

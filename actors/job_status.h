@@ -79,7 +79,7 @@ struct JobOutcome {
   JobId job;
   std::string name;
   JobState state = JobState::initializing;
-  std::optional<Error> error;  // of failed
+  std::optional<Error> error;  // of failed, and of canceled if tasks had to be given up
   JobProgress progress;        // at the end
 };
 

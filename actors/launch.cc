@@ -131,7 +131,7 @@ int launch(int argc, char** argv, const std::function<void(Job&)>& describe) {
   const auto line =
       read_command_line(argc, argv, std::max(1U, std::thread::hardware_concurrency()));
   if (!line) {
-    complain(argc > 0 ? argv[0] : "job", line.error().message + " (--help lists the options)");
+    complain(program_name(argc, argv), line.error().message + " (--help lists the options)");
     return exit_usage;
   }
   if (line->version) {

@@ -27,8 +27,13 @@ void ResourceManager::request(const RequestSlots& request) {
               SlotsRefused{request.count, pool_.free_slots(), pool_.total_slots()});
 }
 
+// Slots go to the next job only behind the word to end what the last one runs there.
 void ResourceManager::release(JobId job) {
   job_managers_.erase(job);
+  for (const TaskManagerId id : pool_.used_by(job)) {
+    const auto found = task_managers_.find(id);
+    if (found != task_managers_.end()) self_->send(found->second, ReleaseJob{job});
+  }
   grant(pool_.release(job));
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <optional>
+#include <set>
 #include <vector>
 
 #include "base/check.h"
@@ -47,6 +47,13 @@ class SlotPool {
     }
     used_.erase(job);
     return grant_waiting();
+  }
+
+  // Who has slots that the job uses; once each.
+  [[nodiscard]] std::set<TaskManagerId> used_by(JobId job) const {
+    const auto found = used_.find(job);
+    if (found == used_.end()) return {};
+    return {found->second.begin(), found->second.end()};
   }
 
   [[nodiscard]] std::uint32_t free_slots() const { return sum(&TaskManagerSlots::free); }

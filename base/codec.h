@@ -6,16 +6,13 @@
 //   duration, time_point          the count of ticks, as its representation type
 //   string                        count (32 bits), characters
 //   vector, deque                 count, elements in order
-//   set, map and unordered ones   count, elements in the container's order; so the bytes of two
-//   equal
-//                                 unordered containers may differ: compare the decoded values
+//   set, map and unordered ones   count, elements in the container's order
 //   optional                      0, or 1 and the value
 //   variant                       index (8 bits), value
-//   pair, tuple, array, struct    the parts in order; without parts, one byte 0, so that nothing
-//   takes
-//                                 no bytes and every count is bounded by the bytes that remain
-// Types that contain themselves (struct Tree { std::vector<Tree> children; }) need a
-// specialisation.
+//   pair, tuple, array, struct    the parts in order; without parts, one byte 0
+// The bytes of two equal unordered containers may differ: compare the decoded values. Nothing takes
+// no bytes, so every count is bounded by the bytes that remain. Types that contain themselves
+// (struct Tree { std::vector<Tree> children; }) need a specialisation.
 #pragma once
 
 #include <algorithm>

@@ -6,29 +6,36 @@
 namespace weir {
 
 enum class Errc {
-  bad_option,  // A command-line or configuration option is unknown, missing or malformed: mend the
-               // call.
-  invalid_plan,   // The job's plan has mistakes; the message lists all of them: mend the program.
-  input_missing,  // An input file or directory does not exist or a glob matches nothing: check the
-                  // path.
-  input_unreadable,  // An input exists but cannot be read as what it should be: check kind and
-                     // permissions.
-  bad_record,     // A record does not parse: see the file and line; drop --strict to count and skip
-                  // it.
-  output_exists,  // The output is already there: pass --overwrite or choose another.
-  output_failed,  // Writing or committing output failed: see the system's reason (space,
-                  // permissions).
-  corrupt_data,   // Encoded bytes do not decode: the file or message was damaged or is of another
-                  // version.
-  user_code,      // A user function threw or broke its contract: see its message and the operator's
-                  // name.
-  not_enough_slots,  // The cluster offers fewer task slots than the job needs: add slots or lower
-                     // parallelism.
-  timeout,           // A peer did not answer in time: see whether its process lives.
-  actor_lost,        // An actor that the job needs has died: see the reason in the message.
-  cancelled,         // The job was cancelled on request.
-  system,            // The operating system refused something: see its reason.
-  task_stuck,        // User code did not return in time after a cancel; the task was abandoned.
+  // An option is unknown, missing or malformed: mend the call.
+  bad_option,
+  // The job's plan has mistakes; the message lists all of them: mend the program.
+  invalid_plan,
+  // An input does not exist, or a pattern matches nothing: check the path.
+  input_missing,
+  // An input cannot be read as what it should be: check its kind and permissions.
+  input_unreadable,
+  // A record does not parse: see file and line; without --strict such records are counted.
+  bad_record,
+  // The output is already there: pass --overwrite or choose another.
+  output_exists,
+  // Writing or committing output failed: see the system's reason (space, permissions).
+  output_failed,
+  // Encoded bytes do not decode: the file or message was damaged or is of another version.
+  corrupt_data,
+  // A user function threw or broke its contract: see its message and the operator's name.
+  user_code,
+  // The cluster offers fewer slots than the job needs: add slots or lower parallelism.
+  not_enough_slots,
+  // A peer did not answer in time: see whether its process lives.
+  timeout,
+  // An actor that the job needs has died: see the reason in the message.
+  actor_lost,
+  // The job was cancelled on request: nothing to do.
+  cancelled,
+  // The operating system refused something: see its reason.
+  system,
+  // User code did not return in time after a cancel and was abandoned: see the step named.
+  task_stuck,
 };
 
 // The code's name as written above, for logs and messages.

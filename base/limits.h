@@ -25,23 +25,19 @@ inline constexpr std::chrono::milliseconds step_time_max{5};
 // An operator's call takes as many rows as it did in about this long, so that slow user functions
 // yield in time.
 inline constexpr std::chrono::microseconds call_time_target{1000};
-inline constexpr std::size_t call_rows_min = 16;
+inline constexpr std::size_t call_rows_at_first = 16;
 
 // Empty batches a task keeps for reuse, per type: as many as are in flight when a wide exchange
 // makes small ones. There are never more than were in flight at once, so this bounds a count, not
 // the memory.
 inline constexpr std::size_t pooled_batches_max = 128;
 
-// A job's last messages and rows that are kept for people (`print` into a terminal that does not
-// keep up …).
-inline constexpr std::size_t error_text_max = 4096;
-
 // A task that holds its thread for longer is named in the log.
 inline constexpr std::chrono::milliseconds stuck_after{1000};
 
 static_assert(channel_bytes_min <= channel_bytes_max);
 static_assert(channel_bytes_max <= gate_bytes_max);
-static_assert(call_rows_min <= batch_rows_max);
+static_assert(call_rows_at_first <= batch_rows_max);
 static_assert(call_time_target <= step_time_max);
 
 }  // namespace weir::limits

@@ -1,7 +1,7 @@
 // Names, types and fields of plain structs, so that a user's record type needs no declaration
 // beyond the struct itself to be encoded, hashed, sized and printed.
 //
-// Own, because the library we build against (Boost 1.74) has no Boost.PFR.
+// Own, because Debian 12's default Boost (1.74) has no Boost.PFR.
 #pragma once
 
 #include <array>

@@ -15,8 +15,8 @@
 namespace weir {
 
 // Built by weir::launch, which hands it to the program's describe function, or by a program that
-// runs jobs itself (weir::run). describe only describes: it is called again in other processes and
-// must not do the work.
+// runs jobs itself (weir::run). describe only describes: it may be called more than once and must
+// not do the work.
 class Job {
  public:
   explicit Job(std::string name, Options options = {}) : options_(std::move(options)) {

@@ -30,7 +30,7 @@ OperatorChain::OperatorChain(const ChainSpec& spec, std::vector<OperatorContext>
     stage.spec = &spec.stages[i];
     stage.context = std::move(contexts[i]);
     stage.op = stage.spec->factory();
-    stage.call_rows = limits::call_rows_min;
+    stage.call_rows = limits::call_rows_at_first;
     stage.open_inputs = static_cast<std::uint32_t>(stage.spec->input_hashers.size());
     for (const PortType& port : stage.spec->outputs) stage.outputs.push_back(port.make_output());
   }

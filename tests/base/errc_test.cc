@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weir {
@@ -20,15 +21,16 @@ std::vector<CatalogueLine> catalogue() {
   std::ifstream header(WEIR_SOURCE_DIR "/base/errc.h");
   std::vector<CatalogueLine> lines;
   bool inside = false;
+  std::string advice;
   for (std::string line; std::getline(header, line);) {
     if (line.starts_with("enum class Errc")) {
       inside = true;
     } else if (inside && line.starts_with("}")) {
       break;
+    } else if (inside && line.starts_with("  // ")) {
+      advice = line.substr(5);
     } else if (inside) {
-      const auto comment = line.find("// ");
-      lines.push_back({line.substr(2, line.find(',') - 2),
-                       comment == std::string::npos ? "" : line.substr(comment + 3)});
+      lines.push_back({line.substr(2, line.find(',') - 2), std::exchange(advice, "")});
     }
   }
   return lines;

@@ -1,7 +1,16 @@
-#include <cstdio>
+// A job outside the tree, as a user writes one.
+#include <functional>
+#include <string>
+#include <vector>
 
-#include "base/time.h"
+#include "actors/launch.h"
 
-int main() {
-  std::puts(to_string(weir::EventTime{0}).c_str());
+static void count_words(weir::Job& job) {
+  job.source("words", weir::collection(std::vector<std::string>{"to", "be", "or", "not", "to", "be"}))
+      .key_by(std::identity{})
+      .count("count")
+      .at_end()
+      .to("out", weir::print());
 }
+
+int main(int argc, char** argv) { return weir::launch(argc, argv, count_words); }
