@@ -13,8 +13,8 @@ namespace weir {
 //
 // `describe` may be called several times and must do nothing but describe. Results of print() go to
 // standard output, everything else (progress, warnings, errors) to standard error. Ctrl-C cancels
-// the job, twice ends the process. Returns the exit code: 0 finished, 1 failed or cancelled, 2
-// wrong usage.
+// the job, twice ends the process. Returns the exit code: 0 finished, 1 failed, 2 wrong usage, 130
+// interrupted.
 [[nodiscard]] int launch(int argc, char** argv, const std::function<void(Job&)>& describe);
 
 }  // namespace weir

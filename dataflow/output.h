@@ -48,6 +48,16 @@ class Output final : public AnyOutput {
     to.times.push_back(at);
   }
 
+  // With the time of the record it was made from: row `row` of `input`.
+  template <class In>
+  void push_from(const Batch<In>& input, std::size_t row, T value) {
+    if (input.times.empty()) {
+      push(std::move(value));
+    } else {
+      push(std::move(value), input.times[row]);
+    }
+  }
+
   // Passes a whole batch on, values and columns. Requires empty().
   void forward(BatchPtr whole) {
     WEIR_CHECK(empty());

@@ -15,8 +15,7 @@ namespace weir {
 //     struct Accumulator { … };                                    // default: nothing folded yet
 //     void add(Accumulator&, const T&) const;
 //     Out result(const Accumulator&) const;
-//     void merge(Accumulator&, const Accumulator& other) const;    // optional here; sessions and
-//     slices need it
+//     void merge(Accumulator&, const Accumulator& other) const;    // optional for tumbling windows
 //   };
 template <class A, class T>
 concept AggregateFunction = requires(const A& a, typename A::Accumulator& acc,

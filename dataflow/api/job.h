@@ -6,8 +6,11 @@
 #include <utility>
 
 #include "base/options.h"
+#include "dataflow/api/connected_streams.h"
+#include "dataflow/api/keyed_stream.h"
 #include "dataflow/api/output_directory.h"
 #include "dataflow/api/stream.h"
+#include "dataflow/api/windowed_stream.h"
 #include "dataflow/connectors/descriptions.h"
 #include "dataflow/connectors/text_files.h"
 #include "dataflow/plan/plan_builder.h"

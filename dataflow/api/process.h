@@ -3,15 +3,16 @@
 // A process function is an aggregate with public members and callbacks:
 //
 //   struct Alerts {
-//     int limit = 5;                       // a parameter
-//     ValueState<int> failures;            // keyed only: state of the current key
-//     Timer expiry;                        // keyed only
-//     SideOutput<std::string> refused;     // a second output, read by
-//     stream.side(&Alerts::refused) void on_element(const Login& login, KeyedContext<std::string,
-//     Alert>& ctx); void on_timer(const TimerFiring& firing, KeyedContext<std::string, Alert>&
-//     ctx); void on_end(…)                       // optional: on_end(Context<Out>&) of functions
-//     without key
+//     int limit = 5;                      // a parameter
+//     ValueState<int> failures{};         // keyed only: state of the current key
+//     Timer expiry{};                     // keyed only
+//     SideOutput<std::string> refused{};  // a second output: stream.side(&Alerts::refused)
+//     void on_element(const Login& login, KeyedContext<std::string, Alert>& ctx);
+//     void on_timer(const TimerFiring& firing, KeyedContext<std::string, Alert>& ctx);
 //   };
+//
+// The braces let a program write Alerts{.limit = 3} without a warning. A function without key takes
+// Context<Alert>& and may have on_end(Context<Alert>&), called when the input has ended.
 //
 // The context's types say what comes out, and for keyed functions by what key. Two inputs:
 // on_element1 and on_element2. Callbacks of one instance never overlap. Members are found by

@@ -50,10 +50,8 @@ class ParseOperator final : public Operator {
       auto parsed = std::invoke(f_, input.values[row]);
       if (!parsed) {
         WEIR_TRY(refuse(input.values[row], reason(parsed)));
-      } else if (input.times.empty()) {
-        output.push(std::move(*parsed));
       } else {
-        output.push(std::move(*parsed), input.times[row]);
+        output.push_from(input, row, std::move(*parsed));
       }
     }
     return Progress{StepResult::done, rows.end};

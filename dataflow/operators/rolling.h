@@ -51,11 +51,7 @@ class RollingOperator final : public Operator {
       Accumulator& acc = table_->find_or_insert(input.hashes[row], key);
       aggregate_.add(acc, value);
       if (emission_ == Emission::at_end) continue;
-      if (input.times.empty()) {
-        output.push(make_(key, aggregate_.result(acc)));
-      } else {
-        output.push(make_(key, aggregate_.result(acc)), input.times[row]);
-      }
+      output.push_from(input, row, make_(key, aggregate_.result(acc)));
     }
     return Progress{StepResult::done, rows.end};
   }

@@ -21,14 +21,9 @@ class MapOperator final : public Operator {
                                          Outputs& out) override {
     const auto& input = batch_cast<In>(*in);
     auto& output = out.port<Out>();
-    const bool timed = !input.times.empty();
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (output.full()) return Progress{StepResult::output_full, row};
-      if (timed) {
-        output.push(std::invoke(f_, input.values[row]), input.times[row]);
-      } else {
-        output.push(std::invoke(f_, input.values[row]));
-      }
+      output.push_from(input, row, std::invoke(f_, input.values[row]));
     }
     return Progress{StepResult::done, rows.end};
   }
@@ -46,27 +41,17 @@ class FilterOperator final : public Operator {
                                          Outputs& out) override {
     auto& input = batch_cast<T>(*in);
     auto& output = out.port<T>();
-    const bool timed = !input.times.empty();
     const bool owned = is_unique(in);
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (output.full()) return Progress{StepResult::output_full, row};
       T& value = input.values[row];
       if (!std::invoke(keeps_, std::as_const(value))) continue;
-      const EventTime at = timed ? input.times[row] : no_timestamp;
-      push(output, owned ? T(std::move(value)) : T(value), timed, at);
+      output.push_from(input, row, owned ? T(std::move(value)) : T(value));
     }
     return Progress{StepResult::done, rows.end};
   }
 
  private:
-  static void push(Output<T>& output, T value, bool timed, EventTime at) {
-    if (timed) {
-      output.push(std::move(value), at);
-    } else {
-      output.push(std::move(value));
-    }
-  }
-
   Predicate keeps_;
 };
 
@@ -84,14 +69,9 @@ class FlatMapOperator final : public Operator {
     auto& output = out.port<Out>();
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (!expansion_) expansion_.emplace(f_, input.values[row]);
-      const EventTime at = input.times.empty() ? no_timestamp : input.times[row];
       for (; expansion_->next != expansion_->end; ++expansion_->next) {
         if (output.full()) return Progress{StepResult::output_full, row};
-        if (input.times.empty()) {
-          output.push(Out(*expansion_->next));
-        } else {
-          output.push(Out(*expansion_->next), at);
-        }
+        output.push_from(input, row, Out(*expansion_->next));
       }
       expansion_.reset();
     }

@@ -1,7 +1,7 @@
 // expect: weir: the function's KeyedContext must name the stream's key type
 #include <string>
 
-#include "dataflow/api/stream.h"
+#include "dataflow/api/job.h"
 
 struct ByText {
   void on_element(const int& x, weir::KeyedContext<std::string, int>& ctx) { ctx.emit(x); }

@@ -1,6 +1,6 @@
 // expect: nothing
 // Shows that the other programs fail for the reason they name, and not for a flag or an include.
-#include "dataflow/api/stream.h"
+#include "dataflow/api/job.h"
 
 struct Count {
   weir::ValueState<int> seen{};

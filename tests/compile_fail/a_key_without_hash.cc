@@ -1,5 +1,5 @@
 // expect: weir: this key has no hash: use numbers, strings, enums, times, or aggregates of them
-#include "dataflow/api/stream.h"
+#include "dataflow/api/job.h"
 
 class Opaque {
  public:

@@ -1,5 +1,5 @@
 // expect: weir: this function works per key: put .key_by(…) before .process(…)
-#include "dataflow/api/stream.h"
+#include "dataflow/api/job.h"
 
 struct PerKey {
   void on_element(const int& x, weir::KeyedContext<int, int>& ctx) { ctx.emit(x); }

@@ -1,5 +1,5 @@
 // expect: weir: this type has no codec: make it an aggregate of encodable fields
-#include "dataflow/api/stream.h"
+#include "dataflow/api/job.h"
 
 class Opaque {
  public:

@@ -1,5 +1,5 @@
 // expect: weir: the function has a Timer but no void on_timer(const TimerFiring&, KeyedContext<K, Out>&)
-#include "dataflow/api/stream.h"
+#include "dataflow/api/job.h"
 
 struct Forgetful {
   weir::Timer timer{};

@@ -1,5 +1,5 @@
 // expect: weir: an aggregate needs a default-constructible Accumulator, add(Accumulator&, const T&) const and result
-#include "dataflow/api/stream.h"
+#include "dataflow/api/job.h"
 
 struct Endless {
   using Accumulator = int;

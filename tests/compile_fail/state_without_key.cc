@@ -1,5 +1,5 @@
 // expect: weir: this function has state or timers, which belong to a key: put .key_by(…) before .process(…)
-#include "dataflow/api/stream.h"
+#include "dataflow/api/job.h"
 
 struct Counter {
   weir::ValueState<int> seen{};

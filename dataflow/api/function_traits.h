@@ -1,0 +1,70 @@
+// What the stream API asks of the functions it is given.
+#pragma once
+
+#include <concepts>
+#include <ranges>
+#include <type_traits>
+
+#include "dataflow/operators/process.h"
+#include "dataflow/operators/stateless.h"
+
+namespace weir {
+
+namespace stream_detail {
+
+template <class F, class... Args>
+using ResultOf = std::remove_cvref_t<std::invoke_result_t<F&, Args...>>;
+
+template <class F>
+inline constexpr bool never = false;
+
+template <class F, class T>
+concept RangeFunction =
+    std::invocable<F&, const T&> && std::ranges::input_range<std::invoke_result_t<F&, const T&>>;
+
+// The element type of the Collector that F takes second.
+template <class F>
+struct CollectorArgument;
+template <class F, class R, class T, class Out>
+struct CollectorArgument<R (F::*)(T, Collector<Out>&) const> {
+  using Type = Out;
+};
+template <class F, class R, class T, class Out>
+struct CollectorArgument<R (F::*)(T, Collector<Out>&)> {
+  using Type = Out;
+};
+template <class R, class T, class Out>
+struct CollectorArgument<R (*)(T, Collector<Out>&)> {
+  using Type = Out;
+};
+template <class F>
+struct CollectedBy {};
+template <class F>
+requires requires {
+  typename CollectorArgument<F>::Type;
+}
+struct CollectedBy<F> : CollectorArgument<F> {};
+template <class F>
+requires requires {
+  typename CollectorArgument<decltype(&F::operator())>::Type;
+}
+struct CollectedBy<F> : CollectorArgument<decltype(&F::operator())> {};
+
+template <class F>
+concept CollectingFunction = requires {
+  typename CollectedBy<F>::Type;
+};
+
+template <class F>
+concept OneInputFunction = requires {
+  typename process_detail::CallbackTypes<decltype(&F::on_element)>::Value;
+};
+template <class F>
+concept TwoInputFunction = requires {
+  typename process_detail::CallbackTypes<decltype(&F::on_element1)>::Value;
+  typename process_detail::CallbackTypes<decltype(&F::on_element2)>::Value;
+};
+
+}  // namespace stream_detail
+
+}  // namespace weir

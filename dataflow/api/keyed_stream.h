@@ -1,0 +1,149 @@
+// Streams divided by key.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "dataflow/api/common_aggregates.h"
+#include "dataflow/api/function_traits.h"
+#include "dataflow/api/process.h"
+#include "dataflow/api/results.h"
+#include "dataflow/api/rolling_stream.h"
+#include "dataflow/api/stream.h"
+#include "dataflow/operators/keyed.h"
+#include "dataflow/operators/process.h"
+#include "dataflow/operators/rolling.h"
+#include "dataflow/plan/plan_builder.h"
+#include "dataflow/window/window.h"
+
+namespace weir {
+
+template <class T, class Selector>
+class WindowedStream;
+template <class T, class SelectorA, class U, class SelectorB>
+class KeyedConnectedStreams;
+
+// A stream whose records of one key are in one subtask. Steps on it have state and so a name, their
+// identity on restore.
+template <class T, class Selector>
+class KeyedStream : public CommonAggregates<KeyedStream<T, Selector>, T> {
+ public:
+  using K = KeyOf<Selector, T>;
+
+  KeyedStream(PlanBuilder& builder, std::vector<Origin> origins, Selector selector)
+      : builder_(&builder),
+        origins_(std::move(origins)),
+        selector_(std::move(selector)),
+        hasher_(std::make_shared<const SelectorHasher<T, Selector>>(selector_,
+                                                                    builder.next_key_tag())) {}
+
+  // A running value per key: Agg is an AggregateFunction. Rows are Keyed<K, result>.
+  template <class Agg>
+  [[nodiscard]] auto aggregate(std::string name, Agg agg) const {
+    static_assert(AggregateFunction<Agg, T>,
+                  "weir: an aggregate needs a default-constructible Accumulator, add(Accumulator&, "
+                  "const T&) const "
+                  "and result(const Accumulator&) const");
+    using Row = Keyed<K, AggregateResult<Agg>>;
+    return rolling<Row>(std::move(name), "aggregate", std::move(agg),
+                        [](const K& key, AggregateResult<Agg> value) {
+                          return Row{key, std::move(value)};
+                        });
+  }
+  // The records of a key folded into one: f(const T&, const T&) → T. Rows are T.
+  template <class F>
+  [[nodiscard]] auto reduce(std::string name, F f) const {
+    static_assert(std::is_invocable_r_v<T, const F&, const T&, const T&>,
+                  "weir: reduce needs a const-callable function (const T&, const T&) → T");
+    return rolling<T>(std::move(name), "reduce", Reduce<F, T>{std::move(f)},
+                      [](const K&, T value) { return value; });
+  }
+
+  [[nodiscard]] WindowedStream<T, Selector> window(Tumbling windows) const {
+    return WindowedStream<T, Selector>(*this, windows);
+  }
+
+  // Runs a keyed process function; see dataflow/api/process.h.
+  template <class F>
+  [[nodiscard]] auto process(std::string name, F function) const {
+    static_assert(stream_detail::OneInputFunction<F>,
+                  "weir: a keyed process function needs one void on_element(const T&, "
+                  "KeyedContext<K, Out>&)");
+    using Ctx = typename process_detail::CallbackTypes<decltype(&F::on_element)>::ContextType;
+    using Out = typename Ctx::Output;
+    static_assert(std::is_same_v<Ctx, KeyedContext<K, Out>>,
+                  "weir: the function's KeyedContext must name the stream's key type");
+    static_assert(
+        !declares_timer<F>() ||
+            requires(F f, const TimerFiring& firing, Ctx& ctx) { f.on_timer(firing, ctx); },
+        "weir: the function has a Timer but no void on_timer(const TimerFiring&, KeyedContext<K, "
+        "Out>&)");
+    auto node = keyed_node<Out>(std::move(name), "process", [function, selector = selector_] {
+      using Op = KeyedProcessOperator<F, K, Out, std::tuple<Selector>, T>;
+      return std::make_unique<Op>(function, std::tuple{selector});
+    });
+    append_side_outputs(function, node.outputs, node.output_names);
+    return then<Out>(std::move(node));
+  }
+
+  // This stream and another of the same key into one function.
+  template <class U, class SelectorU>
+  [[nodiscard]] KeyedConnectedStreams<T, Selector, U, SelectorU> connect(
+      const KeyedStream<U, SelectorU>& other) const {
+    static_assert(std::is_same_v<K, KeyOf<SelectorU, U>>,
+                  "weir: connected keyed streams need the same key type");
+    return KeyedConnectedStreams<T, Selector, U, SelectorU>(*this, other);
+  }
+
+  // For the API's own use.
+  template <class Row, class Factory>
+  [[nodiscard]] LogicalNode keyed_node(std::string name, std::string kind, Factory factory) const {
+    LogicalNode node;
+    node.name = std::move(name);
+    node.name_given = true;
+    node.kind = std::move(kind);
+    node.keyed = true;
+    node.stateful = true;
+    node.factory = std::move(factory);
+    node.outputs.push_back(port_type_of<Row>());
+    node.output_names.emplace_back();
+    node.input_hashers.push_back(hasher_);
+    return node;
+  }
+  template <class Row>
+  [[nodiscard]] Stream<Row> then(LogicalNode node) const {
+    const NodeId id = builder_->add(std::move(node));
+    builder_->connect(origins_, id);
+    return Stream<Row>(*builder_, {Origin{id, {}, {}, nullptr}});
+  }
+  [[nodiscard]] PlanBuilder& builder() const { return *builder_; }
+  [[nodiscard]] const std::vector<Origin>& origins() const { return origins_; }
+  [[nodiscard]] const Selector& selector() const { return selector_; }
+  [[nodiscard]] std::shared_ptr<const KeyHasher> hasher() const { return hasher_; }
+
+ private:
+  template <class Row, class Agg, class Make>
+  [[nodiscard]] auto rolling(std::string name, std::string kind, Agg agg, Make make) const {
+    auto make_factory = [agg = std::move(agg), make, selector = selector_](Emission emission) {
+      return OperatorFactory([agg, make, selector, emission] {
+        using Op = RollingOperator<T, Selector, Agg, Row, Make>;
+        return std::make_unique<Op>(selector, agg, make, emission);
+      });
+    };
+    auto node =
+        keyed_node<Row>(std::move(name), std::move(kind), make_factory(Emission::each_record));
+    return RollingStream(then<Row>(std::move(node)), std::move(make_factory));
+  }
+
+  PlanBuilder* builder_;
+  std::vector<Origin> origins_;
+  Selector selector_;
+  std::shared_ptr<const KeyHasher> hasher_;
+};
+
+}  // namespace weir
