@@ -37,7 +37,10 @@ void complain(const std::string& program, const std::string& text) {
 // One line of the terminal that is written over until the job has ended; silent when nobody looks.
 class TerminalProgress {
  public:
-  TerminalProgress() : shown_(isatty(STDERR_FILENO) != 0), line_(system_clock().now()) {}
+  // Rows of print() on the same terminal leave no place for it.
+  explicit TerminalProgress(bool prints_rows)
+      : shown_(isatty(STDERR_FILENO) != 0 && !(prints_rows && isatty(STDOUT_FILENO) != 0)),
+        line_(system_clock().now()) {}
 
   void show(const JobProgress& progress) {
     if (!shown_) return;
@@ -75,6 +78,12 @@ void summarize(const CommandLine& line, const JobResult& result, bool for_people
                seconds);
 }
 
+bool prints_rows(const PhysicalPlan& plan) {
+  return std::ranges::any_of(plan.logical.nodes, [](const LogicalNode& node) {
+    return node.role == StageRole::sink && node.kind == "print";
+  });
+}
+
 int run_described(const CommandLine& line, Job& job) {
   RunOptions options{.parallelism = line.parallelism,
                      .max_parallelism = line.max_parallelism,
@@ -93,7 +102,7 @@ int run_described(const CommandLine& line, Job& job) {
     std::fputs(explain(**plan).c_str(), stdout);
     return exit_finished;
   }
-  TerminalProgress terminal;
+  TerminalProgress terminal(prints_rows(**plan));
   options.on_progress = [&](const JobProgress& progress) {
     terminal.show(progress);
     return interrupts.load() == 0;

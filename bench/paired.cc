@@ -9,6 +9,7 @@ namespace {
 
 constexpr double spread_max = 0.10;
 constexpr int tries_max = 3;
+constexpr int pairs_min = 9;
 
 Row measure_once(const PairedBenchmark& benchmark, int pairs) {
   std::vector<double> values;
@@ -29,7 +30,7 @@ Row measure_once(const PairedBenchmark& benchmark, int pairs) {
   row.limit = quantile(limits, 0.5);
   row.ratio = quantile(ratios, 0.5);
   row.spread = (quantile(ratios, 0.75) - quantile(ratios, 0.25)) / row.ratio;
-  row.valid = row.results_agree && row.spread <= spread_max;
+  row.valid = row.results_agree && row.spread <= spread_max && pairs >= pairs_min;
   return row;
 }
 
@@ -44,7 +45,7 @@ Row measure(const PairedBenchmark& benchmark, int pairs) {
       best = row;
       best.tries = attempt;
     }
-    if (row.valid || !row.results_agree) break;
+    if (row.valid || !row.results_agree || pairs < pairs_min) break;
   }
   return best;
 }

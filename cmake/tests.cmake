@@ -79,7 +79,7 @@ if(NOT WEIR_SANITIZE)
            COMMAND ${CMAKE_COMMAND} --install ${PROJECT_BINARY_DIR} --prefix ${package_dir}/prefix)
   add_test(NAME package/a_program_outside_the_tree_builds_and_runs
            COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${PROJECT_SOURCE_DIR}/tests/package ${package_dir}/build
-                   --build-generator ${CMAKE_GENERATOR} --build-options -DCMAKE_PREFIX_PATH=${package_dir}/prefix
+                   --build-generator ${CMAKE_GENERATOR} --build-options -DCMAKE_PREFIX_PATH=${package_dir}/prefix -DCMAKE_BUILD_TYPE=Release
                    --test-command ${package_dir}/build/outside)
   set_tests_properties(package/install PROPERTIES LABELS package TIMEOUT 120 FIXTURES_SETUP installed)
   set_tests_properties(package/a_program_outside_the_tree_builds_and_runs PROPERTIES

@@ -5,6 +5,7 @@
 #include <ranges>
 #include <type_traits>
 
+#include "dataflow/operators/event_time.h"
 #include "dataflow/operators/process.h"
 #include "dataflow/operators/stateless.h"
 
@@ -15,8 +16,14 @@ namespace stream_detail {
 template <class F, class... Args>
 using ResultOf = std::remove_cvref_t<std::invoke_result_t<F&, Args...>>;
 
-template <class F>
+template <class... F>
 inline constexpr bool never = false;
+
+// What event_time takes from a record.
+template <class T>
+concept Time = requires(const T& time) {
+  to_event_time(time);
+};
 
 template <class F, class T>
 concept RangeFunction =

@@ -64,6 +64,27 @@ class KeyedStream : public CommonAggregates<KeyedStream<T, Selector>, T> {
                       [](const K&, T value) { return value; });
   }
 
+  // What has no key, so that the order of calls is one sentence.
+  template <class... Args>
+  void map(Args&&...) const {
+    static_assert(
+        stream_detail::never<Args...>,
+        "weir: a keyed stream leads to steps per key (count, window, process …): put .map(…) "
+        "before .key_by(…)");
+  }
+  template <class... Args>
+  void filter(Args&&...) const {
+    static_assert(stream_detail::never<Args...>,
+                  "weir: a keyed stream leads to steps per key (count, window, process …): put "
+                  ".filter(…) before .key_by(…)");
+  }
+  template <class... Args>
+  void to(Args&&...) const {
+    static_assert(stream_detail::never<Args...>,
+                  "weir: a keyed stream leads to steps per key (count, window, process …): add one "
+                  "before .to(…)");
+  }
+
   [[nodiscard]] WindowedStream<T, Selector> window(Tumbling windows) const {
     return WindowedStream<T, Selector>(*this, windows);
   }
@@ -77,7 +98,8 @@ class KeyedStream : public CommonAggregates<KeyedStream<T, Selector>, T> {
     using Ctx = typename process_detail::CallbackTypes<decltype(&F::on_element)>::ContextType;
     using Out = typename Ctx::Output;
     static_assert(std::is_same_v<Ctx, KeyedContext<K, Out>>,
-                  "weir: the function's KeyedContext must name the stream's key type");
+                  "weir: a function on a keyed stream takes KeyedContext<K, Out>& with the "
+                  "stream's key type K");
     static_assert(
         !declares_timer<F>() ||
             requires(F f, const TimerFiring& firing, Ctx& ctx) { f.on_timer(firing, ctx); },
@@ -87,6 +109,9 @@ class KeyedStream : public CommonAggregates<KeyedStream<T, Selector>, T> {
       using Op = KeyedProcessOperator<F, K, Out, std::tuple<Selector>, T>;
       return std::make_unique<Op>(function, std::tuple{selector});
     });
+    static_assert(
+        !requires { &F::on_end; },
+        "weir: on_end is for functions without key; per key, set a Timer at EventTime::max()");
     append_side_outputs(function, node.outputs, node.output_names);
     return then<Out>(std::move(node));
   }

@@ -3,7 +3,8 @@
 //
 // Functions are stored by value and copied into every parallel instance. They are called by one
 // thread at a time per instance, with const access to the record; an exception fails the task with
-// its message.
+// its message. The job runs when `describe` has returned, so lambdas capture by value: a reference to
+// a local variable dangles.
 #pragma once
 
 #include <concepts>
@@ -44,8 +45,8 @@ class Stream : public StepSettings<Stream<T>> {
   using value_type = T;
 
   // For the API's own use: `builder` outlives the stream.
-  Stream(PlanBuilder& builder, std::vector<Origin> origins)
-      : builder_(&builder), origins_(std::move(origins)) {}
+  Stream(PlanBuilder& builder, std::vector<Origin> origins, bool is_steps_own = true)
+      : builder_(&builder), origins_(std::move(origins)), is_steps_own_(is_steps_own) {}
 
   // One record for each: f(const T&) → U.
   template <class F>
@@ -97,6 +98,9 @@ class Stream : public StepSettings<Stream<T>> {
   [[nodiscard]] auto parse(std::string name, F f) const {
     static_assert(std::invocable<F&, const T&>,
                   "weir: parse needs a function callable with a const record");
+    static_assert(
+        requires { typename stream_detail::ResultOf<F, const T&>::value_type; },
+        "weir: parse needs a function that returns Result<U> or std::optional<U>");
     using U = typename stream_detail::ResultOf<F, const T&>::value_type;
     auto node = transform<U>("parse", [f] { return std::make_unique<ParseOperator<T, U, F>>(f); });
     node.name = std::move(name);
@@ -110,6 +114,10 @@ class Stream : public StepSettings<Stream<T>> {
   [[nodiscard]] Stream event_time(Extract extract, WatermarkStrategy strategy) const {
     static_assert(std::invocable<Extract&, const T&>,
                   "weir: event_time needs a function or member of the record that gives a time");
+    static_assert(
+        stream_detail::Time<stream_detail::ResultOf<Extract, const T&>>,
+        "weir: event_time needs an EventTime or a std::chrono::sys_time; wrap a number of "
+        "milliseconds as EventTime{ms}");
     return then<T>(transform<T>("event time", [extract, strategy] {
       return std::make_unique<EventTimeOperator<T, Extract>>(extract, strategy);
     }));
@@ -132,7 +140,7 @@ class Stream : public StepSettings<Stream<T>> {
     std::vector<Origin> all = origins_;
     for (const Stream& other : others)
       all.insert(all.end(), other.origins_.begin(), other.origins_.end());
-    return Stream(*builder_, std::move(all));
+    return Stream(*builder_, std::move(all), false);
   }
   [[nodiscard]] Stream union_with(const Stream& other) const { return union_with({other}); }
 
@@ -140,6 +148,26 @@ class Stream : public StepSettings<Stream<T>> {
   template <class U>
   [[nodiscard]] ConnectedStreams<T, U> connect(const Stream<U>& other) const {
     return ConnectedStreams<T, U>(*builder_, origins_, other.origins());
+  }
+
+  // What needs a key, so that forgetting it is one sentence.
+  template <class... Args>
+  void window(Args&&...) const {
+    static_assert(stream_detail::never<Args...>,
+                  "weir: windows are per key: put .key_by(…) before");
+  }
+  template <class... Args>
+  void count(Args&&...) const {
+    static_assert(stream_detail::never<Args...>, "weir: counts are per key: put .key_by(…) before");
+  }
+  template <class... Args>
+  void aggregate(Args&&...) const {
+    static_assert(stream_detail::never<Args...>,
+                  "weir: aggregates are per key: put .key_by(…) before");
+  }
+  template <class... Args>
+  void reduce(Args&&...) const {
+    static_assert(stream_detail::never<Args...>, "weir: reduce is per key: put .key_by(…) before");
   }
 
   // Runs a process function; see dataflow/api/process.h.
@@ -175,7 +203,7 @@ class Stream : public StepSettings<Stream<T>> {
                             "' has no such side output: ask the stream that .process(…) returned");
       origin.port = {};
     }
-    return Stream<U>(*builder_, {origin});
+    return Stream<U>(*builder_, {origin}, false);
   }
 
   // How records are divided among the subtasks of the next step.
@@ -215,7 +243,11 @@ class Stream : public StepSettings<Stream<T>> {
   }
 
   [[nodiscard]] const std::vector<Origin>& origins() const { return origins_; }
-  [[nodiscard]] LogicalNode& last_node() { return builder_->node(origins_.front().node); }
+  // The step that this stream is the output of; after union_with, side and partitionings it is nobody's alone.
+  [[nodiscard]] LogicalNode& last_node() {
+    if (is_steps_own_) return builder_->node(origins_.front().node);
+    return builder_->refuse_settings(builder_->node(origins_.front().node).name);
+  }
 
  private:
   template <class U>
@@ -259,6 +291,7 @@ class Stream : public StepSettings<Stream<T>> {
 
   [[nodiscard]] Stream partitioned(Partitioning partitioning) const {
     Stream result = *this;
+    result.is_steps_own_ = false;
     for (Origin& origin : result.origins_) origin.partitioning = partitioning;
     return result;
   }
@@ -276,6 +309,7 @@ class Stream : public StepSettings<Stream<T>> {
 
   PlanBuilder* builder_;
   std::vector<Origin> origins_;
+  bool is_steps_own_;  // or the outputs of several steps, or one on its way to the next
 };
 
 }  // namespace weir

@@ -44,6 +44,13 @@ class PlanBuilder {
   }
 
   [[nodiscard]] LogicalNode& node(NodeId id) { return plan_.nodes[id.value]; }
+  // For settings of a step made on a stream that is no step's own output: a mistake, and a node that takes them.
+  [[nodiscard]] LogicalNode& refuse_settings(const std::string& name) {
+    add_mistake(
+        "a setting (.named, .parallelism …) follows a union, side output or partitioning after '" +
+        name + "': put it directly behind the step it is meant for");
+    return nobody_;
+  }
   [[nodiscard]] LogicalPlan& plan() { return plan_; }
   [[nodiscard]] KeyTag next_key_tag() { return {++key_tags_}; }
   void add_mistake(std::string sentence) { plan_.mistakes.push_back(std::move(sentence)); }
@@ -63,6 +70,7 @@ class PlanBuilder {
 
   LogicalPlan plan_;
   std::uint32_t key_tags_ = 0;
+  LogicalNode nobody_;
 };
 
 }  // namespace weir

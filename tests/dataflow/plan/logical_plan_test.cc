@@ -53,6 +53,17 @@ TEST(LogicalPlan, names_must_be_unique_where_they_are_given) {
               ElementsAre("the name 'twice' is used by 3 steps: names must be unique in a job"));
 }
 
+TEST(LogicalPlan, settings_behind_a_union_or_partitioning_are_nobodys) {
+  Job job("test");
+  numbers(job, "a").union_with(numbers(job, "b")).named("both").map(same).to("out", discard());
+  numbers(job, "c").rebalance().parallelism(3).map(same).to("out 2", discard());
+  const auto of = [](const std::string& name) {
+    return "a setting (.named, .parallelism …) follows a union, side output or partitioning after '" +
+           name + "': put it directly behind the step it is meant for";
+  };
+  EXPECT_THAT(mistakes(job), ElementsAre(of("a"), of("c")));
+}
+
 TEST(LogicalPlan, names_that_are_not_given_are_made_unique) {
   Job job("test");
   numbers(job).map(same).map(same).to("out", discard());
