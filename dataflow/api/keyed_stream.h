@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataflow/api/common_aggregates.h"
+#include "dataflow/api/built_in_aggregates.h"
 #include "dataflow/api/function_traits.h"
 #include "dataflow/api/process.h"
 #include "dataflow/api/results.h"
@@ -31,7 +31,7 @@ class KeyedConnectedStreams;
 // A stream whose records of one key are in one subtask. Steps on it have state and so a name, their
 // identity on restore.
 template <class T, class Selector>
-class KeyedStream : public CommonAggregates<KeyedStream<T, Selector>, T> {
+class KeyedStream : public BuiltInAggregates<KeyedStream<T, Selector>, T> {
  public:
   using K = KeyOf<Selector, T>;
 

@@ -16,8 +16,9 @@ class StepSettings {
  public:
   // The step's name for people; its identity if it has state.
   Self named(std::string name) {
-    self().last_node().name = std::move(name);
-    self().last_node().name_given = true;
+    LogicalNode& node = self().last_node();
+    node.name = std::move(name);
+    node.name_given = true;
     return self();
   }
   Self parallelism(std::uint32_t subtasks) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "dataflow/api/common_aggregates.h"
+#include "dataflow/api/built_in_aggregates.h"
 #include "dataflow/api/keyed_stream.h"
 #include "dataflow/api/results.h"
 #include "dataflow/operators/tumbling_window.h"
@@ -17,7 +17,7 @@ namespace weir {
 // Records per key and window of event time. Results carry the window's last millisecond as their
 // time.
 template <class T, class Selector>
-class WindowedStream : public CommonAggregates<WindowedStream<T, Selector>, T> {
+class WindowedStream : public BuiltInAggregates<WindowedStream<T, Selector>, T> {
  public:
   using K = KeyOf<Selector, T>;
 

@@ -1,4 +1,4 @@
-// expect: weir: the function's KeyedContext must name the stream's key type
+// expect: weir: a function on a keyed stream takes KeyedContext<K, Out>& with the stream's key type K
 #include <string>
 
 #include "dataflow/api/job.h"

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <filesystem>
 #include <map>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,11 @@ struct Way {
   std::string parallelism;
   bool chaining;
   std::string split_size;
+
+  friend void PrintTo(const Way& way, std::ostream* out) {
+    *out << "parallelism " << way.parallelism << (way.chaining ? ", chained" : ", unchained")
+         << ", splits of " << way.split_size;
+  }
 };
 
 std::vector<std::string> run_app(const std::string& app, std::vector<std::string> arguments,

@@ -11,7 +11,7 @@ namespace weir {
 
 // Self is the stream type, T its record type; self.aggregate(name, agg) does the work.
 template <class Self, class T>
-class CommonAggregates {
+class BuiltInAggregates {
  public:
   [[nodiscard]] auto count(std::string name) const {
     return self().aggregate(std::move(name), Count{});
