@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <set>
-#include <sstream>
 
 #include "state/key_groups.h"
 
@@ -94,24 +94,38 @@ Result<std::map<std::string, GivenOption>> read_extras(const std::vector<std::st
   return options;
 }
 
-// The keys of a TOML file as arguments.
+// Options that are given without a value.
+bool is_fixed_flag(const std::string& option) {
+  return option == "--strict" || option == "--no-chaining" || option == "--explain" ||
+         option == "--help" || option == "--version";
+}
+
+// The keys of a TOML file as arguments --name=value.
 Result<std::vector<std::string>> read_config(const std::string& path) {
   std::vector<std::string> arguments;
+  if (std::filesystem::is_directory(path)) return usage(path + ": is a directory, not a TOML file");
   try {
     const toml::table table = toml::parse_file(path);
     for (const auto& [key, value] : table) {
       const std::string name(key.str());
-      if (value.is_boolean() && !value.as_boolean()->get()) continue;
-      arguments.push_back("--" + name);
-      if (value.is_boolean()) continue;
-      if (const auto text = value.value<std::string>()) {
-        arguments.push_back(*text);
+      if (name.empty() || name.find('=') != std::string::npos) {
+        return usage(path + ": key '" + name + "' is no name of an option");
+      }
+      const std::string option = "--" + name;
+      if (const auto* flag = value.as_boolean()) {
+        if (is_fixed_flag(option)) {
+          if (flag->get()) arguments.push_back(option);
+        } else {
+          arguments.push_back(option + (flag->get() ? "=true" : "=false"));
+        }
+      } else if (const auto text = value.value_exact<std::string>()) {
+        arguments.push_back(option + "=" + *text);
       } else if (const auto number = value.value_exact<std::int64_t>()) {
-        arguments.push_back(std::to_string(*number));
-      } else if (const auto real = value.value<double>()) {
-        std::ostringstream text_of_real;
-        text_of_real << *real;
-        arguments.push_back(text_of_real.str());
+        arguments.push_back(option + "=" + std::to_string(*number));
+      } else if (const auto real = value.value_exact<double>()) {
+        char shortest[64];
+        const auto end = std::to_chars(shortest, shortest + sizeof shortest, *real).ptr;
+        arguments.push_back(option + "=" + std::string(shortest, end));
       } else {
         return usage(path + ": key '" + name + "' must be a text, a number, true or false");
       }
@@ -131,10 +145,8 @@ std::vector<std::string> not_overridden(const std::vector<std::string>& of_file,
   for (const std::string& argument : of_command_line)
     given.insert(argument.substr(0, argument.find('=')));
   std::vector<std::string> result;
-  bool skipped = false;
   for (const std::string& argument : of_file) {
-    if (argument.starts_with("--")) skipped = given.contains(argument);
-    if (!skipped) result.push_back(argument);
+    if (!given.contains(argument.substr(0, argument.find('=')))) result.push_back(argument);
   }
   return result;
 }
@@ -182,7 +194,10 @@ Result<CommandLine> read_command_line(int argc, const char* const* argv,
   if (!extras) return extras.error();
   line.job_options = *std::move(extras);
   for (auto& [name, given] : line.job_options) {
-    if (std::ranges::find(added, "--" + name) != added.end()) given.file = config;
+    const bool from_file = std::ranges::any_of(added, [&name](const std::string& argument) {
+      return argument.starts_with("--" + name + "=");
+    });
+    if (from_file) given.file = config;
   }
   return line;
 }

@@ -96,7 +96,9 @@ EmbeddedCluster::~EmbeddedCluster() {
       if (outcome.wait_for(std::chrono::seconds{0}) != std::future_status::ready) cancel(job);
     }
   }
-  for (const auto& [job, outcome] : actors_->outcomes) (void)wait(job, Duration{10'000});
+  for (const auto& [job, outcome] : actors_->outcomes) {
+    if (!wait(job, Duration{10'000})) actors_->has_stuck_tasks = true;
+  }
   // A user function that never returns holds a thread that cannot be joined: it is left behind with
   // what it uses.
   if (actors_->has_stuck_tasks) {
@@ -123,7 +125,9 @@ Result<JobId> EmbeddedCluster::submit(std::shared_ptr<const PhysicalPlan> plan,
     const std::scoped_lock lock(actors_->mutex);
     actors_->outcomes.emplace(job, promise->get_future().share());
   }
-  actors_->system.spawn(waiter, actors_->jobs, job, promise);
+  // A thread of its own: those of the scheduler may all be held by user code.
+  spawn_actor<caf::actor>(actors_->system, actors_->engine, Placement::own_thread, waiter,
+                          actors_->jobs, job, promise);
   return job;
 }
 
@@ -135,7 +139,7 @@ std::optional<JobOutcome> EmbeddedCluster::wait(JobId job, Duration at_most) {
   }
   if (future.wait_for(at_most) != std::future_status::ready) return std::nullopt;
   JobOutcome outcome = future.get();
-  if (outcome.error && outcome.error->code == Errc::task_stuck) {
+  if (outcome.tasks_given_up) {
     const std::scoped_lock lock(actors_->mutex);
     actors_->has_stuck_tasks = true;
   }

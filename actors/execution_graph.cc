@@ -88,7 +88,12 @@ std::vector<JobAction> ExecutionGraph::on_committed(NodeId sink,
   if (!committing_ || is_terminal(state_)) return {};
   if (error && !error_) error_ = error;
   if (std::erase(awaited_, sink) == 0 || !awaited_.empty()) return {};
-  state_ = error_ ? JobState::failed : JobState::finished;
+  if (error_) {  // what the failed commit has left is removed
+    committing_ = false;
+    state_ = JobState::failing;
+    return advance_ending();
+  }
+  state_ = JobState::finished;
   return {EndJob{}};
 }
 
@@ -114,7 +119,12 @@ std::vector<JobAction> ExecutionGraph::on_failure(Error error) {
 
 std::vector<JobAction> ExecutionGraph::on_cancel_timeout(const std::string& who) {
   if (!is_ending()) return {};
-  if (!error_) error_ = Error{Errc::task_stuck, who};
+  tasks_given_up_ = true;
+  if (error_) {
+    error_->message += "; then " + who;
+  } else {
+    error_ = Error{Errc::task_stuck, who};
+  }
   for (auto& [id, task] : tasks_) {
     if (!is_terminal(task.state)) task.state = TaskState::failed;
   }

@@ -41,7 +41,7 @@ using JobAction = std::variant<AskForSlots, OpenCoordinators, DeployTasks, Conne
 //                     any of these → failing → failed, or → cancelling → canceled
 //
 // Invariants: a terminal job has only terminal tasks or was given up by on_cancel_timeout; it
-// commits only when every task has finished, and never both commits and aborts; the first error is
+// commits only when every task has finished, and it aborts after a commit only if that failed; the first error is
 // kept.
 class ExecutionGraph {
  public:
@@ -67,6 +67,7 @@ class ExecutionGraph {
 
   [[nodiscard]] JobState state() const { return state_; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  [[nodiscard]] bool tasks_given_up() const { return tasks_given_up_; }
   [[nodiscard]] TaskState state_of(TaskId task) const { return tasks_.at(task).state; }
   [[nodiscard]] std::vector<TaskId> tasks() const;
   [[nodiscard]] std::uint32_t count(TaskState state) const;
@@ -96,6 +97,7 @@ class ExecutionGraph {
   bool connected_ = false;
   bool committing_ = false;
   bool aborting_ = false;
+  bool tasks_given_up_ = false;
 };
 
 }  // namespace weir

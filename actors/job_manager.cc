@@ -282,8 +282,9 @@ void JobManager::perform_one(const Abort&) {
 
 void JobManager::perform_one(const EndJob&) {
   log_.info(name_of(graph_->state()));
-  JobOutcome outcome{submission_.job, submission_.plan->logical.job_name, graph_->state(),
-                     graph_->error(), progress()};
+  JobOutcome outcome{submission_.job, submission_.plan->logical.job_name,
+                     graph_->state(), graph_->error(),
+                     progress(),      graph_->tasks_given_up()};
   self_->send(dispatcher_, JobEnded{std::move(outcome)});
   self_->send(resource_manager_, ReleaseSlots{submission_.job});
   self_->quit();

@@ -79,8 +79,9 @@ struct JobOutcome {
   JobId job;
   std::string name;
   JobState state = JobState::initializing;
-  std::optional<Error> error;  // of failed, and of canceled if tasks had to be given up
-  JobProgress progress;        // at the end
+  std::optional<Error> error;   // of failed, and of canceled if tasks had to be given up
+  JobProgress progress;         // at the end
+  bool tasks_given_up = false;  // user code did not return from a cancel and still holds threads
 };
 
 }  // namespace weir

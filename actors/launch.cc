@@ -153,7 +153,13 @@ int launch(int argc, char** argv, const std::function<void(Job&)>& describe) {
     std::fputs(help_text(*line, job.options().declared()).c_str(), stdout);
     return exit_finished;
   }
-  return described ? run_described(*line, job) : exit_failed;
+  if (!described) return exit_failed;
+  try {
+    return run_described(*line, job);
+  } catch (const std::exception& e) {  // from copying what the job was described with
+    complain(line->program, std::string("starting the job failed: ") + e.what());
+    return exit_failed;
+  }
 }
 
 }  // namespace weir

@@ -12,6 +12,9 @@ namespace weir::limits {
 inline constexpr std::size_t batch_rows_max = 4096;
 inline constexpr std::size_t batch_bytes_max = 256 * 1024;
 
+// Channels of one edge: each costs a queue at both ends. 500 × 500 subtasks are within it.
+inline constexpr std::size_t edge_channels_max = 250'000;
+
 // Memory in flight into one task, divided among its input channels: what a fast producer can be
 // ahead.
 inline constexpr std::size_t gate_bytes_max = 2 * 1024 * 1024;
@@ -25,7 +28,7 @@ inline constexpr std::chrono::milliseconds step_time_max{5};
 // An operator's call takes as many rows as it did in about this long, so that slow user functions
 // yield in time.
 inline constexpr std::chrono::microseconds call_time_target{1000};
-inline constexpr std::size_t call_rows_at_first = 16;
+inline constexpr std::size_t call_rows_at_first = 1;
 
 // Empty batches a task keeps for reuse, per type: as many as are in flight when a wide exchange
 // makes small ones. There are never more than were in flight at once, so this bounds a count, not

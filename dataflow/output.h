@@ -125,6 +125,21 @@ class StepBudget {
   MonotonicTime deadline_;
 };
 
+// Asks a budget now and then: each of the first calls, which may be slow, then every 32nd.
+class BudgetCheck {
+ public:
+  explicit BudgetCheck(const StepBudget& budget) : budget_(&budget) {}
+  [[nodiscard]] bool spent() {
+    constexpr unsigned calls_between_looks = 32;
+    ++calls_;
+    return (calls_ < calls_between_looks || calls_ % calls_between_looks == 0) && budget_->spent();
+  }
+
+ private:
+  const StepBudget* budget_;
+  unsigned calls_ = 0;
+};
+
 // What an operator's call writes to: its ports, and a watermark or idleness that follows the
 // records on all of them.
 class Outputs {

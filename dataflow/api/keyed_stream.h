@@ -86,6 +86,11 @@ class KeyedStream : public BuiltInAggregates<KeyedStream<T, Selector>, T> {
   }
 
   [[nodiscard]] WindowedStream<T, Selector> window(Tumbling windows) const {
+    if (!windows.is_possible()) {
+      builder_->add_mistake("a tumbling window has the size " +
+                            std::to_string(windows.size().count()) +
+                            " ms: it must be above 0, and its offset below it");
+    }
     return WindowedStream<T, Selector>(*this, windows);
   }
 

@@ -118,6 +118,10 @@ class Stream : public StepSettings<Stream<T>> {
         stream_detail::Time<stream_detail::ResultOf<Extract, const T&>>,
         "weir: event_time needs an EventTime or a std::chrono::sys_time; wrap a number of "
         "milliseconds as EventTime{ms}");
+    if (strategy.out_of_orderness < Duration{0}) {
+      builder_->add_mistake("bounded(…) has " + std::to_string(strategy.out_of_orderness.count()) +
+                            " ms of out-of-orderness: it must not be below 0");
+    }
     return then<T>(transform<T>("event time", [extract, strategy] {
       return std::make_unique<EventTimeOperator<T, Extract>>(extract, strategy);
     }));
@@ -303,6 +307,12 @@ class Stream : public StepSettings<Stream<T>> {
     static_assert(
         Hashable<KeyOf<Selector, T>>,
         "weir: this key has no hash: use numbers, strings, enums, times, or aggregates of them");
+    for (const Origin& origin : origins_) {
+      if (!origin.partitioning) continue;
+      builder_->add_mistake("a key follows the " + std::string(name_of(*origin.partitioning)) +
+                            " partitioning after '" + builder_->node(origin.node).name +
+                            "': keys divide the records themselves, leave the partitioning out");
+    }
     return KeyedStream<T, Selector>(*builder_, partitioned(partitioning).origins_,
                                     std::move(selector));
   }

@@ -59,6 +59,7 @@ class PartFileCommitter final : public SinkCommitter {
     }
     WEIR_TRY(remove_all(replaced_));
     replaced_.clear();
+    shown_.clear();
     WEIR_TRY(remove_hidden());
     WEIR_TRY(sync_directory(directory_));
     lock_ = {};
@@ -67,6 +68,7 @@ class PartFileCommitter final : public SinkCommitter {
 
   void abort() override {
     if (!lock_.is_open() && !lock()) return;  // it is somebody else's
+    (void)remove_all(shown_);                 // of a commit that failed half way
     (void)remove_hidden();                    // nobody is left to whom a failure would matter
     lock_ = {};
     std::error_code error;  // that it is not empty
@@ -113,7 +115,7 @@ class PartFileCommitter final : public SinkCommitter {
     WEIR_TRY(check_size(hidden, file.bytes));
     fs::rename(hidden, shown, error);
     if (error) return output_failed("commit", shown, error.message());
-    std::erase(replaced_, file.final_name);
+    if (std::erase(replaced_, file.final_name) == 0) shown_.push_back(file.final_name);
     return {};
   }
 
@@ -138,6 +140,8 @@ class PartFileCommitter final : public SinkCommitter {
   bool made_directory_ = false;
   // Earlier part files, which the first commit removes unless a new one has taken the name.
   std::vector<std::string> replaced_;
+  // What the commit under way has made visible; not what took the name of an earlier file, which is gone.
+  std::vector<std::string> shown_;
 };
 
 }  // namespace

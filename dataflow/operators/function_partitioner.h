@@ -21,10 +21,17 @@ class FunctionPartitioner final : public CustomPartitioner {
     const auto& values = static_cast<const Batch<T>&>(batch).values;
     targets.clear();
     for (const T& value : values)
-      targets.push_back(static_cast<std::uint32_t>(std::invoke(f_, value, count)));
+      targets.push_back(subtask_in(count, std::invoke(f_, value, count)));
   }
 
  private:
+  // What is no subtask stays none when it is made 32 bits wide.
+  template <class N>
+  static std::uint32_t subtask_in(std::uint32_t count, N chosen) {
+    const bool exists = std::cmp_greater_equal(chosen, 0) && std::cmp_less(chosen, count);
+    return exists ? static_cast<std::uint32_t>(chosen) : CustomPartitioner::none;
+  }
+
   F f_;
 };
 

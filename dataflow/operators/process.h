@@ -115,11 +115,14 @@ class ProcessOperator final : public Operator {
 
   [[nodiscard]] Result<StepResult> on_watermark(EventTime watermark, Outputs& out) override {
     scope_.watermark = watermark;
+    if (watermark == EventTime::max()) end(out);
     out.emit_watermark(watermark);
     return StepResult::done;
   }
 
-  [[nodiscard]] Result<StepResult> finish(Outputs& out) override {
+ private:
+  // Before the last watermark leaves, so that those behind still take what on_end puts out.
+  void end(Outputs& out) {
     if constexpr (requires(F & f, Context<Out> & ctx) { f.on_end(ctx); }) {
       scope_.outputs = &out;
       scope_.timestamp = no_timestamp;
@@ -127,10 +130,8 @@ class ProcessOperator final : public Operator {
       function_.on_end(context);
       scope_.outputs = nullptr;
     }
-    return StepResult::done;
   }
 
- private:
   template <std::size_t Input>
   Result<Progress> process_rows(AnyBatch& any, RowRange rows, Outputs& out) {
     using T = std::tuple_element_t<Input, std::tuple<Inputs...>>;

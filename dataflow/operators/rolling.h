@@ -56,14 +56,19 @@ class RollingOperator final : public Operator {
     return Progress{StepResult::done, rows.end};
   }
 
-  [[nodiscard]] Result<StepResult> finish(Outputs& out) override {
-    if (emission_ != Emission::at_end) return StepResult::done;
-    auto& output = out.port<Out>();
-    const bool all = table_->walk(cursor_, [&](const K& key, const Accumulator& acc) {
-      output.push(make_(key, aggregate_.result(acc)));
-      return !output.full();
-    });
-    return all ? StepResult::done : StepResult::output_full;
+  // Final values leave before the last watermark, which tells those behind that nothing follows.
+  [[nodiscard]] Result<StepResult> on_watermark(EventTime watermark, Outputs& out) override {
+    if (emission_ == Emission::at_end && watermark == EventTime::max()) {
+      auto& output = out.port<Out>();
+      BudgetCheck budget(out.budget());
+      const bool all = table_->walk(cursor_, [&](const K& key, const Accumulator& acc) {
+        output.push(make_(key, aggregate_.result(acc)));
+        return !output.full() && !budget.spent();
+      });
+      if (!all) return output.full() ? StepResult::output_full : StepResult::yield;
+    }
+    out.emit_watermark(watermark);
+    return StepResult::done;
   }
 
  private:

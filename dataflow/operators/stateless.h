@@ -67,10 +67,12 @@ class FlatMapOperator final : public Operator {
                                          Outputs& out) override {
     const auto& input = batch_cast<In>(*in);
     auto& output = out.port<Out>();
+    BudgetCheck budget(out.budget());
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (!expansion_) expansion_.emplace(f_, input.values[row]);
       for (; expansion_->next != expansion_->end; ++expansion_->next) {
         if (output.full()) return Progress{StepResult::output_full, row};
+        if (budget.spent()) return Progress{StepResult::yield, row};
         output.push_from(input, row, Out(*expansion_->next));
       }
       expansion_.reset();

@@ -59,7 +59,9 @@ class TumblingWindowOperator final : public Operator {
     auto& output = out.port<Out>();
     while (!open_.empty() && open_.begin()->first.max_time() <= watermark) {
       const auto& [window, table] = *open_.begin();
-      if (!fire(window, *table, output)) return StepResult::output_full;
+      if (!fire(window, *table, output, out.budget())) {
+        return output.full() ? StepResult::output_full : StepResult::yield;
+      }
       close_first();
       if (out.budget().spent()) return StepResult::yield;
     }
@@ -114,10 +116,11 @@ class TumblingWindowOperator final : public Operator {
   }
 
   // Puts out what the cursor has not reached yet; returns whether that was all.
-  bool fire(const Window& window, Table& table, Output<Out>& output) {
+  bool fire(const Window& window, Table& table, Output<Out>& output, const StepBudget& budget) {
+    BudgetCheck check(budget);
     return table.walk(fired_, [&](const K& key, const Accumulator& acc) {
       output.push(make_(key, window, aggregate_.result(acc)), window.max_time());
-      return !output.full();
+      return !output.full() && !check.spent();
     });
   }
 

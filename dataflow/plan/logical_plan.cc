@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/limits.h"
 #include "state/key_groups.h"
 
 namespace weir {
@@ -103,6 +104,15 @@ class Validation {
                           std::to_string(parallelism_of(from, settings_)) + ") to " +
                           quoted(to.name) + " (" + std::to_string(parallelism_of(to, settings_)) +
                           ") needs equal parallelism: use .rebalance() or .rescale()");
+    }
+    const std::uint64_t channels =
+        std::uint64_t{parallelism_of(from, settings_)} * parallelism_of(to, settings_);
+    if (edge.partitioning && is_all_to_all(*edge.partitioning) &&
+        channels > limits::edge_channels_max) {
+      mistakes_.push_back("from " + quoted(from.name) + " to " + quoted(to.name) +
+                          " there would be " + std::to_string(channels) +
+                          " channels, and at most " + std::to_string(limits::edge_channels_max) +
+                          " are possible: lower the parallelism");
     }
     if (to.keyed && to.input_hashers[edge.to_port.value] == nullptr) {
       mistakes_.push_back(quoted(to.name) + " works per key, but its input " + quoted(from.name) +

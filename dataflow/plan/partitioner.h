@@ -44,6 +44,8 @@ class KeyHasher {
 // Immutable, like KeyHasher.
 class CustomPartitioner {
  public:
+  static constexpr std::uint32_t none = ~std::uint32_t{0};  // the function chose what is no subtask
+
   virtual ~CustomPartitioner() = default;
   virtual void choose(const AnyBatch& batch, std::uint32_t subtask_count,
                       std::vector<std::uint32_t>& targets) const = 0;

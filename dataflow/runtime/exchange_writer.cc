@@ -157,8 +157,8 @@ Result<void> ExchangeWriter::choose_lanes(std::size_t begin, std::size_t end) {
       for (std::uint32_t row = first; row < last; ++row) {
         if (targets_[row] >= lane_count) {
           return Error{Errc::user_code,
-                       "partitioner before '" + spec_.consumer_name + "' chose subtask " +
-                           std::to_string(targets_[row]) + " of " + std::to_string(lane_count) +
+                       "partitioner before '" + spec_.consumer_name + "' chose none of the " +
+                           std::to_string(lane_count) + " subtasks" +
                            "; return a number from 0 to the count given, exclusive"};
         }
         lanes_[targets_[row]].selected.push_back(row);

@@ -29,7 +29,6 @@ OperatorChain::OperatorChain(const ChainSpec& spec, std::vector<OperatorContext>
     Stage& stage = stages_[i];
     stage.spec = &spec.stages[i];
     stage.context = std::move(contexts[i]);
-    stage.op = stage.spec->factory();
     stage.call_rows = limits::call_rows_at_first;
     stage.open_inputs = static_cast<std::uint32_t>(stage.spec->input_hashers.size());
     for (const PortType& port : stage.spec->outputs) stage.outputs.push_back(port.make_output());
@@ -45,6 +44,7 @@ Result<void> OperatorChain::open() {
   for (std::size_t i = stages_.size(); i-- > 0;) {
     Stage& stage = stages_[i];
     try {
+      stage.op = stage.spec->factory();  // copies the user's function
       WEIR_TRY(stage.op->open(stage.context));
     } catch (...) {
       return user_code_error(stage.spec->operator_name);

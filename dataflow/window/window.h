@@ -41,15 +41,15 @@ struct Window {
 // Windows that follow each other without gaps or overlap.
 class Tumbling {
  public:
-  // Requires size > 0 and |offset| < size.
+  // A size that is not above 0, or an |offset| that is not below it, is a mistake of the plan.
   [[nodiscard]] static constexpr Tumbling of(Duration size, Duration offset = Duration{0}) {
-    WEIR_CHECK(size > Duration{0});
-    WEIR_CHECK(offset < size);
-    WEIR_CHECK(-offset < size);
     return Tumbling(size, offset);
   }
+  [[nodiscard]] constexpr bool is_possible() const {
+    return size_ > Duration{0} && offset_ < size_ && -offset_ < size_;
+  }
 
-  // The first and the last window of time are cut short at EventTime::min() and max().
+  // Requires is_possible(). The first and the last window of time are cut short at EventTime::min() and max().
   [[nodiscard]] constexpr Window window_of(EventTime time) const {
     const Duration into = time_into_window(time, offset_, size_);
     return {time - into, time + (size_ - into)};

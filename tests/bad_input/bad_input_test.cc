@@ -305,7 +305,7 @@ TEST_F(BadInput, partitioner_that_chooses_a_subtask_that_is_not) {
       },
       {.parallelism = 2});
   EXPECT_EQ(error.code, Errc::user_code);
-  expect_says(error.message, {"'after'", "chose subtask 2 of 2", "from 0 to the count"});
+  expect_says(error.message, {"'after'", "chose none of the 2 subtasks", "from 0 to the count"});
 }
 
 TEST_F(BadInput, record_without_event_time_in_a_window) {
@@ -361,6 +361,109 @@ TEST_F(BadInput, user_code_that_never_returns) {
   EXPECT_EQ(error.code, Errc::task_stuck);
   expect_says(error.message, {"'sleeper'", "did not return"});
   expect_says(read_file(log), {"'sleeper'", "holds its thread", ".blocking()"});
+}
+
+// All threads of the scheduler are held, and the job still ends.
+TEST_F(BadInput, user_code_that_never_returns_in_every_task) {
+  static std::atomic<bool> release{false};
+  const auto began = std::chrono::steady_clock::now();
+  const Error error = error_of(
+      [](Job& job) {
+        (void)job.source("numbers", from_sequence(0, 99))
+            .map([](std::int64_t n) {
+              while (!release) std::this_thread::sleep_for(1ms);
+              return n;
+            })
+            .named("sleeper")
+            .collect();
+      },
+      {.parallelism = 2 * std::thread::hardware_concurrency(),
+       .settings = {.cancel_timeout = Duration{300}},
+       .on_progress = [&](const JobProgress&) {
+         return std::chrono::steady_clock::now() - began < 300ms;
+       }});
+  release = true;
+  EXPECT_EQ(error.code, Errc::task_stuck);
+}
+
+TEST_F(BadInput, user_code_that_throws_beside_one_that_never_returns) {
+  static std::atomic<bool> release{false};
+  const Error error = error_of(
+      [](Job& job) {
+        (void)job.source("sleepy", from_sequence(0, 99))
+            .map([](std::int64_t n) {
+              while (!release) std::this_thread::sleep_for(1ms);
+              return n;
+            })
+            .named("sleeper")
+            .collect();
+        (void)job.source("hasty", from_sequence(0, 99))
+            .map([](std::int64_t) -> std::int64_t { throw std::runtime_error("no"); })
+            .named("thrower")
+            .collect();
+      },
+      {.settings = {.cancel_timeout = Duration{300}}});
+  release = true;
+  EXPECT_EQ(error.code, Errc::user_code);
+  expect_says(error.message, {"'thrower'", "no", "'sleeper'", "did not return"});
+}
+
+struct ThrowsWhenCopied {
+  std::shared_ptr<std::atomic<int>> copies = std::make_shared<std::atomic<int>>(0);
+  ThrowsWhenCopied() = default;
+  ThrowsWhenCopied(const ThrowsWhenCopied& other) : copies(other.copies) {
+    if (armed) throw std::runtime_error("cannot be copied");
+  }
+  std::int64_t operator()(std::int64_t n) const { return n; }
+  static inline std::atomic<bool> armed{false};
+};
+
+TEST_F(BadInput, user_function_whose_copy_throws) {
+  Job job("bad");
+  (void)job.source("numbers", from_sequence(0, 9))
+      .map(ThrowsWhenCopied{})
+      .named("fragile")
+      .collect();
+  auto plan = make_plan(job, {});
+  ASSERT_TRUE(plan.has_value());
+  ThrowsWhenCopied::armed = true;
+  const auto result = run(*plan, {});
+  ThrowsWhenCopied::armed = false;
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().code, Errc::user_code);
+  expect_says(result.error().message, {"'fragile'", "cannot be copied"});
+}
+
+TEST_F(BadInput, partitioning_in_front_of_a_key) {
+  const Error error = error_of([](Job& job) {
+    (void)job.source("numbers", from_sequence(0, 9))
+        .broadcast()
+        .key_by([](std::int64_t n) { return n; })
+        .count("count")
+        .collect();
+  });
+  EXPECT_EQ(error.code, Errc::invalid_plan);
+  expect_says(error.message, {"broadcast", "'numbers'", "leave the partitioning out"});
+}
+
+TEST_F(BadInput, impossible_window_size_and_out_of_orderness) {
+  const Error error = error_of([](Job& job) {
+    (void)job.source("numbers", from_sequence(0, 9))
+        .event_time([](std::int64_t n) { return EventTime{n}; }, bounded(-1s))
+        .key_by([](std::int64_t n) { return n; })
+        .window(Tumbling::of(0s))
+        .count("count")
+        .collect();
+  });
+  EXPECT_EQ(error.code, Errc::invalid_plan);
+  expect_says(error.message, {"2 mistakes", "-1000 ms", "size 0 ms", "above 0"});
+}
+
+TEST_F(BadInput, more_channels_than_a_machine_can_hold) {
+  const auto result = count_words(
+      {"--input", data + "word_count/poem.txt", "--output", out(), "--parallelism", "5000"});
+  EXPECT_EQ(result.exit_code, 2);
+  expect_says(result.err, {"25000000 channels", "lower the parallelism"});
 }
 
 }  // namespace
