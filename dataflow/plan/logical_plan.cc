@@ -107,7 +107,9 @@ class Validation {
     }
     const std::uint64_t channels =
         std::uint64_t{parallelism_of(from, settings_)} * parallelism_of(to, settings_);
-    if (edge.partitioning && is_all_to_all(*edge.partitioning) &&
+    const bool possible = parallelism_of(from, settings_) <= parallelism_max &&
+                          parallelism_of(to, settings_) <= parallelism_max;  // else told above
+    if (edge.partitioning && is_all_to_all(*edge.partitioning) && possible &&
         channels > limits::edge_channels_max) {
       mistakes_.push_back("from " + quoted(from.name) + " to " + quoted(to.name) +
                           " there would be " + std::to_string(channels) +

@@ -388,17 +388,23 @@ TEST_F(BadInput, user_code_that_never_returns_in_every_task) {
 
 TEST_F(BadInput, user_code_that_throws_beside_one_that_never_returns) {
   static std::atomic<bool> release{false};
+  static std::atomic<bool> asleep{false};
   const Error error = error_of(
       [](Job& job) {
         (void)job.source("sleepy", from_sequence(0, 99))
             .map([](std::int64_t n) {
+              asleep = true;
               while (!release) std::this_thread::sleep_for(1ms);
               return n;
             })
             .named("sleeper")
+            .blocking()
             .collect();
         (void)job.source("hasty", from_sequence(0, 99))
-            .map([](std::int64_t) -> std::int64_t { throw std::runtime_error("no"); })
+            .map([](std::int64_t) -> std::int64_t {
+              while (!asleep) std::this_thread::sleep_for(1ms);
+              throw std::runtime_error("no");
+            })
             .named("thrower")
             .collect();
       },

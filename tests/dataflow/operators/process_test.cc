@@ -213,7 +213,7 @@ TEST(Process, sees_times_and_may_emit_with_another) {
   EXPECT_EQ(harness.take_side(&Observer::odd), std::vector{3});
   harness.end_input();
   EXPECT_EQ(harness.take_outputs(), (std::vector<Emitted<std::string>>{
-                                        Watermark{EventTime::max()}, Record<std::string>{"end"}}));
+                                        Record<std::string>{"end"}, Watermark{EventTime::max()}}));
 }
 
 TEST(KeyedProcess, state_is_kept_per_key_and_shared_by_both_inputs) {

@@ -241,7 +241,8 @@ TEST(ExchangeWriter, a_custom_target_that_does_not_exist_is_an_error) {
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().code, Errc::user_code);
   EXPECT_EQ(written.error().message,
-            "partitioner before 'count' chose none of the 3 subtasks; return a number from 0 to the count "
+            "partitioner before 'count' chose none of the 3 subtasks; return a number from 0 to "
+            "the count "
             "given, exclusive");
 }
 

@@ -357,7 +357,8 @@ TEST(OperatorChain, calls_come_in_the_order_of_the_contract) {
   EXPECT_TRUE(chain.chain().ended());
   chain.chain().close();
   chain.chain().close();
-  EXPECT_EQ(calls, (std::vector<std::string>{"open scripted", "process 0–16", "process 16–20",
+  EXPECT_EQ(calls, (std::vector<std::string>{"open scripted", "process 0–1", "process 1–3",
+                                             "process 3–7", "process 7–15", "process 15–20",
                                              "end of input 0", "finish", "close"}));
 }
 
