@@ -20,7 +20,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// A sanitizer's shadow takes several times what the program does.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr long growth_kb_max = 200 * 1024;
+#else
 constexpr long growth_kb_max = 20 * 1024;
+#endif
 
 // Takes 1,000 records a second, and tells how many it has taken.
 struct SlowSink {
