@@ -33,8 +33,9 @@ class StandardOutput final : public LineOutput {
 }  // namespace
 
 std::shared_ptr<LineOutput> standard_output() {
-  static const std::shared_ptr<LineOutput> output = std::make_shared<StandardOutput>();
-  return output;
+  // Never destroyed: tasks that were given up may still write when the process exits.
+  static const auto* output = new std::shared_ptr<LineOutput>(std::make_shared<StandardOutput>());
+  return *output;
 }
 
 }  // namespace weir
