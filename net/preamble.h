@@ -22,7 +22,8 @@ enum class ConnectionPurpose : std::uint8_t { control = 1, data = 2 };
 // Proof of membership: the first bytes of the SHA-256 of the cluster's secret, or zeros for a cluster without one.
 struct ClusterToken {
   std::array<std::byte, 24> bytes{};
-  friend bool operator==(const ClusterToken&, const ClusterToken&) = default;  // not for checking what strangers send
+  friend bool operator==(const ClusterToken&,
+                         const ClusterToken&) = default;  // not for checking what strangers send
 };
 
 // The token of a secret of any length; surrounding white space does not count. Fails if fewer than 16 bytes are left.
@@ -35,12 +36,19 @@ inline constexpr std::size_t preamble_bytes = 32;
 using Preamble = std::array<std::byte, preamble_bytes>;
 [[nodiscard]] Preamble make_preamble(ConnectionPurpose purpose, const ClusterToken& token);
 
-enum class PreambleVerdict : std::uint8_t { incomplete, accepted, not_weir, wrong_version, wrong_purpose, wrong_token };
+enum class PreambleVerdict : std::uint8_t {
+  incomplete,
+  accepted,
+  not_weir,
+  wrong_version,
+  wrong_purpose,
+  wrong_token
+};
 
 // Judges what has come so far (at most preamble_bytes of it), as soon as it is certain: a stranger is refused at the first
 // byte that differs from "WEIR". Compares tokens in constant time.
-[[nodiscard]] PreambleVerdict check_preamble(std::span<const std::byte> received, ConnectionPurpose purpose,
-                                             const ClusterToken& token);
+[[nodiscard]] PreambleVerdict check_preamble(std::span<const std::byte> received,
+                                             ConnectionPurpose purpose, const ClusterToken& token);
 // For a log line: "is no Weir peer", "speaks wire version 7, this is 1" (from what was received) …
 [[nodiscard]] std::string explain(PreambleVerdict verdict, std::span<const std::byte> received);
 

@@ -7,4 +7,6 @@ struct ByText {
   void on_element(const int& x, weir::KeyedContext<std::string, int>& ctx) { ctx.emit(x); }
 };
 
-void describe(weir::Stream<int> numbers) { (void)numbers.key_by([](int x) { return x; }).process("by text", ByText{}); }
+void describe(weir::Stream<int> numbers) {
+  (void)numbers.key_by([](int x) { return x; }).process("by text", ByText{});
+}

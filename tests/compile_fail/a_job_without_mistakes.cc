@@ -5,10 +5,14 @@
 struct Count {
   weir::ValueState<int> seen{};
   weir::Timer timer{};
-  void on_element(const int& x, weir::KeyedContext<int, int>& ctx) { ctx.emit(x + ++seen.update()); }
+  void on_element(const int& x, weir::KeyedContext<int, int>& ctx) {
+    ctx.emit(x + ++seen.update());
+  }
   void on_timer(const weir::TimerFiring&, weir::KeyedContext<int, int>&) {}
 };
 
 void describe(weir::Stream<int> numbers) {
-  (void)numbers.map([](int x) { return x / 2; }).key_by([](int x) { return x; }).process("count", Count{});
+  (void)numbers.map([](int x) { return x / 2; })
+      .key_by([](int x) { return x; })
+      .process("count", Count{});
 }

@@ -12,4 +12,6 @@ struct Visit {
   Opaque visitor;
 };
 
-void describe(weir::Stream<Visit> visits) { (void)visits.key_by(&Visit::visitor); }
+void describe(weir::Stream<Visit> visits) {
+  (void)visits.key_by(&Visit::visitor);
+}

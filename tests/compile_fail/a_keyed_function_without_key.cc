@@ -5,4 +5,6 @@ struct PerKey {
   void on_element(const int& x, weir::KeyedContext<int, int>& ctx) { ctx.emit(x); }
 };
 
-void describe(weir::Stream<int> numbers) { (void)numbers.process("per key", PerKey{}); }
+void describe(weir::Stream<int> numbers) {
+  (void)numbers.process("per key", PerKey{});
+}

@@ -3,4 +3,6 @@
 
 #include "dataflow/api/job.h"
 
-void describe(weir::Stream<int> numbers) { (void)numbers.map([](const std::string& text) { return text; }); }
+void describe(weir::Stream<int> numbers) {
+  (void)numbers.map([](const std::string& text) { return text; });
+}

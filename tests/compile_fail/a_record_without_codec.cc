@@ -9,4 +9,6 @@ class Opaque {
   int secret_;
 };
 
-void describe(weir::Stream<int> numbers) { (void)numbers.map([](int x) { return Opaque(x); }); }
+void describe(weir::Stream<int> numbers) {
+  (void)numbers.map([](int x) { return Opaque(x); });
+}

@@ -1,4 +1,6 @@
 // expect: weir: windows are per key: put .key_by(…) before
 #include "dataflow/api/job.h"
 
-void describe(weir::Stream<int> numbers) { numbers.window(weir::Tumbling::of(weir::Duration{1000})); }
+void describe(weir::Stream<int> numbers) {
+  numbers.window(weir::Tumbling::of(weir::Duration{1000}));
+}

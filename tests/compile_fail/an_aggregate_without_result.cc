@@ -6,4 +6,6 @@ struct Endless {
   void add(Accumulator& sum, int x) const { sum += x; }
 };
 
-void describe(weir::Stream<int> numbers) { (void)numbers.key_by([](int x) { return x; }).aggregate("endless", Endless{}); }
+void describe(weir::Stream<int> numbers) {
+  (void)numbers.key_by([](int x) { return x; }).aggregate("endless", Endless{});
+}

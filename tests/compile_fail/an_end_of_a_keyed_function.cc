@@ -8,4 +8,6 @@ struct Last {
   void on_end(weir::KeyedContext<int, int>&) {}
 };
 
-void describe(weir::Stream<int> numbers) { (void)numbers.key_by(std::identity{}).process("last", Last{}); }
+void describe(weir::Stream<int> numbers) {
+  (void)numbers.key_by(std::identity{}).process("last", Last{});
+}

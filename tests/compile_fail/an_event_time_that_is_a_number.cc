@@ -5,4 +5,6 @@ struct Hit {
   long at = 0;
 };
 
-void describe(weir::Stream<Hit> hits) { (void)hits.event_time(&Hit::at, weir::monotonous()); }
+void describe(weir::Stream<Hit> hits) {
+  (void)hits.event_time(&Hit::at, weir::monotonous());
+}

@@ -6,4 +6,6 @@ struct Counter {
   void on_element(const int&, weir::Context<int>& ctx) { ctx.emit(++seen.update()); }
 };
 
-void describe(weir::Stream<int> numbers) { (void)numbers.process("counter", Counter{}); }
+void describe(weir::Stream<int> numbers) {
+  (void)numbers.process("counter", Counter{});
+}

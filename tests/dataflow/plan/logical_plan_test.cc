@@ -58,7 +58,8 @@ TEST(LogicalPlan, settings_behind_a_union_or_partitioning_are_nobodys) {
   numbers(job, "a").union_with(numbers(job, "b")).named("both").map(same).to("out", discard());
   numbers(job, "c").rebalance().parallelism(3).map(same).to("out 2", discard());
   const auto of = [](const std::string& name) {
-    return "a setting (.named, .parallelism …) follows a union, side output or partitioning after '" +
+    return "a setting (.named, .parallelism …) follows a union, side output or partitioning after "
+           "'" +
            name + "': put it directly behind the step it is meant for";
   };
   EXPECT_THAT(mistakes(job), ElementsAre(of("a"), of("c")));
