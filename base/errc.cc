@@ -36,6 +36,10 @@ std::string_view name_of(Errc code) {
       return "system";
     case Errc::task_stuck:
       return "task_stuck";
+    case Errc::connection_lost:
+      return "connection_lost";
+    case Errc::too_large:
+      return "too_large";
   }
   WEIR_CHECK(false);
   return {};

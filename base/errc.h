@@ -36,6 +36,10 @@ enum class Errc {
   system,
   // User code did not return in time after a cancel and was abandoned: see the step named.
   task_stuck,
+  // A connection between two processes of a job broke or was never made: see the host and the reason named.
+  connection_lost,
+  // One record or message is larger than the wire carries: make it smaller.
+  too_large,
 };
 
 // The code's name as written above, for logs and messages.

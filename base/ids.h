@@ -35,6 +35,9 @@ using VertexId = StrongId<struct VertexTag, std::uint32_t>;
 // Counts up from 1 with every execution of a job's tasks; messages of older attempts are refused.
 using AttemptId = StrongId<struct AttemptTag, std::uint32_t>;
 
+// Position of a task process among those of its job's attempt, from 0.
+using HostIndex = StrongId<struct HostTag, std::uint32_t>;
+
 // Random, unique among the jobs of a cluster.
 using JobId = StrongId<struct JobTag, std::uint64_t>;
 

@@ -41,3 +41,27 @@ function(weir_layer name)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY WEIR_LAYERS ${name})
 endfunction()
+
+# weir_schemas(<layer>): the Cap'n Proto schemas <layer>/**/*.capnp become C++ that only the layer's own sources can
+# include, by the schema's path: "net/schemas/frame.capnp.h".
+function(weir_schemas layer)
+  find_program(WEIR_CAPNP capnp)
+  find_program(WEIR_CAPNPC_CXX capnpc-c++)
+  mark_as_advanced(WEIR_CAPNP WEIR_CAPNPC_CXX)
+  if(NOT WEIR_CAPNP OR NOT WEIR_CAPNPC_CXX)
+    message(FATAL_ERROR "capnp or capnpc-c++ not found: install capnproto (tools/setup does)")
+  endif()
+  set(generated ${PROJECT_BINARY_DIR}/schemas/${layer})
+  file(MAKE_DIRECTORY ${generated})
+  file(GLOB_RECURSE schemas CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer}/*.capnp)
+  foreach(schema IN LISTS schemas)
+    cmake_path(RELATIVE_PATH schema BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE path)
+    set(outputs ${generated}/${path}.c++ ${generated}/${path}.h)
+    add_custom_command(OUTPUT ${outputs} DEPENDS ${schema} VERBATIM
+      COMMAND ${WEIR_CAPNP} compile -o ${WEIR_CAPNPC_CXX}:${generated} --src-prefix=${PROJECT_SOURCE_DIR} ${schema})
+    target_sources(weir_${layer} PRIVATE ${outputs})
+    # The generator's style, not ours.
+    set_source_files_properties(${generated}/${path}.c++ PROPERTIES COMPILE_OPTIONS -w)
+  endforeach()
+  target_include_directories(weir_${layer} SYSTEM PRIVATE ${generated})
+endfunction()

@@ -3,6 +3,7 @@
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(spdlog REQUIRED CONFIG)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 
 # weir_import(<target> HEADER <file> [LIBRARY <name>] [PACKAGE <Debian package>]): an imported target for a library that
 # ships no CMake package of its own.
@@ -38,3 +39,6 @@ weir_import(caf::core HEADER caf/all.hpp LIBRARY caf_core PACKAGE libcaf-dev)
 target_link_libraries(caf::core INTERFACE Threads::Threads)
 weir_import(caf::io HEADER caf/io/all.hpp LIBRARY caf_io PACKAGE libcaf-dev)
 target_link_libraries(caf::io INTERFACE caf::core)
+weir_import(weir::kj HEADER kj/common.h LIBRARY kj PACKAGE libcapnp-dev)
+weir_import(weir::capnp HEADER capnp/message.h LIBRARY capnp PACKAGE libcapnp-dev)
+target_link_libraries(weir::capnp INTERFACE weir::kj)
