@@ -5,6 +5,13 @@
 #include "actors/job_manager.h"
 
 namespace weir {
+namespace {
+
+Error no_such_job(JobId job) {
+  return {Errc::no_such_job, "no job " + to_string(job) + " is known here"};
+}
+
+}  // namespace
 
 Dispatcher::~Dispatcher() {
   for (const auto& [id, job] : running_)
@@ -12,31 +19,47 @@ Dispatcher::~Dispatcher() {
 }
 
 void Dispatcher::begin(DispatcherHandle::base* self, const EngineContext& engine,
-                       ResourceManagerHandle resource_manager) {
+                       MasterServices services) {
   self_ = self;
   engine_ = &engine;
-  resource_manager_ = std::move(resource_manager);
+  services_ = std::move(services);
   self_->set_down_handler([this](const caf::down_msg& down) { on_down(down); });
 }
 
-caf::result<JobId> Dispatcher::submit(const SubmitJob& submission) {
-  if (running_.contains(submission.job) || ended_.contains(submission.job)) {
-    return caf::make_error(caf::sec::bad_function_call, "a job of this id exists");
+// A client that got no answer asks again, and its job is not run twice.
+JobSubmitted Dispatcher::submit(const SubmitJob& submission) {
+  if (const auto consistent = check_consistent(submission.graph); !consistent)
+    return {consistent.error()};
+  const auto running = running_.find(submission.job);
+  const bool known = running != running_.end() || ended_.contains(submission.job);
+  if (known) {
+    const std::uint64_t of_known = running != running_.end()
+                                       ? running->second.fingerprint
+                                       : fingerprint(ended_.at(submission.job).graph);
+    if (of_known == fingerprint(submission.graph)) return {};
+    return {Error{Errc::bad_option, "another job has the id " + to_string(submission.job)}};
   }
   auto handle = spawn_actor<JobManagerHandle>(
       self_->system(), *engine_, Placement::own_thread, job_manager, engine_, submission,
-      caf::actor_cast<DispatcherHandle>(self_), resource_manager_);
+      caf::actor_cast<DispatcherHandle>(self_), services_.resource_manager);
   self_->monitor(handle);
   self_->send(handle, StartJob{});
+  engine_->logger.info("job " + submission.graph.job_name + " accepted as " +
+                       to_string(submission.job));
   running_.emplace(submission.job,
-                   RunningJob{std::move(handle), submission.plan->logical.job_name, {}});
-  return submission.job;
+                   RunningJob{std::move(handle),
+                              submission.graph.job_name,
+                              fingerprint(submission.graph),
+                              engine_->clock->processing_time(),
+                              {}});
+  return {};
 }
 
 caf::result<JobOutcome> Dispatcher::await(JobId job) {
-  if (const auto found = ended_.find(job); found != ended_.end()) return found->second;
+  if (const auto found = ended_.find(job); found != ended_.end())
+    return found->second.details.status;
   const auto found = running_.find(job);
-  if (found == running_.end()) return caf::make_error(caf::sec::bad_function_call, "no such job");
+  if (found == running_.end()) return JobOutcome{job, {}, JobState::failed, no_such_job(job), {}};
   auto promise = self_->make_response_promise<JobOutcome>();
   found->second.waiting.push_back(promise);
   return promise;
@@ -47,59 +70,106 @@ void Dispatcher::cancel(JobId job) {
   if (found != running_.end()) self_->send(found->second.job_manager, CancelJob{job});
 }
 
-void Dispatcher::on_job_ended(const JobOutcome& outcome) {
-  const auto found = running_.find(outcome.job);
+void Dispatcher::on_job_ended(const JobEnded& ended) {
+  const JobId job = ended.details.status.job;
+  const auto found = running_.find(job);
   if (found == running_.end()) return;
-  for (auto& promise : found->second.waiting) promise.deliver(outcome);
+  for (auto& promise : found->second.waiting) promise.deliver(ended.details.status);
   running_.erase(found);
-  ended_.emplace(outcome.job, outcome);
-  ended_order_.push_back(outcome.job);
-  if (ended_order_.size() > outcomes_max) {
+  ended_.emplace(job, ended);
+  ended_order_.push_back(job);
+  if (ended_order_.size() > history_max) {
     ended_.erase(ended_order_.front());
-    ended_order_.erase(ended_order_.begin());
+    ended_order_.pop_front();
   }
 }
 
 caf::result<JobProgress> Dispatcher::progress(JobId job) {
-  if (const auto found = ended_.find(job); found != ended_.end()) return found->second.progress;
+  if (const auto found = ended_.find(job); found != ended_.end())
+    return found->second.details.status.progress;
   const auto found = running_.find(job);
   if (found == running_.end()) return caf::make_error(caf::sec::bad_function_call, "no such job");
   return self_->delegate(found->second.job_manager, QueryProgress{job});
 }
 
-std::vector<JobOutcome> Dispatcher::list() const {
-  std::vector<JobOutcome> all;
-  for (const auto& [id, job] : running_) all.push_back({id, job.name, JobState::running, {}, {}});
-  for (const auto& [id, outcome] : ended_) all.push_back(outcome);
-  return all;
+caf::result<JobAnswer> Dispatcher::details(const QueryJob& query) {
+  if (const auto found = ended_.find(query.job); found != ended_.end())
+    return JobAnswer{found->second.details, found->second.graph};
+  const auto found = running_.find(query.job);
+  if (found == running_.end()) return JobAnswer{};
+  return self_->delegate(found->second.job_manager, query);
+}
+
+caf::result<PrintedRows> Dispatcher::printed(const QueryPrinted& query) {
+  if (const auto found = ended_.find(query.job); found != ended_.end())
+    return found->second.printed.read(query.from);
+  const auto found = running_.find(query.job);
+  if (found == running_.end()) return PrintedRows{};
+  return self_->delegate(found->second.job_manager, query);
+}
+
+JobList Dispatcher::list() const {
+  JobList list;
+  for (const auto& [id, job] : running_)
+    list.running.push_back({id, job.name, JobState::running, {}, {}});
+  for (const JobId id : ended_order_) list.ended.push_back(ended_.at(id).details.status);
+  return list;
+}
+
+caf::result<NodeList> Dispatcher::list_nodes() {
+  return self_->delegate(services_.resource_manager, ListNodes{});
+}
+
+caf::result<LogText> Dispatcher::read_log(const QueryLog& query) {
+  return self_->delegate(services_.resource_manager, query);
+}
+
+MasterInfo Dispatcher::master() const {
+  return {WEIR_VERSION, services_.resource_manager, services_.blobs};
+}
+
+JobManagerFound Dispatcher::find_job_manager(JobId job) const {
+  const auto found = running_.find(job);
+  if (found == running_.end()) return {};
+  return {found->second.job_manager};
 }
 
 void Dispatcher::on_down(const caf::down_msg& down) {
   for (const auto& [id, job] : running_) {
     if (job.job_manager->address() != down.source) continue;
-    on_job_ended({id,
-                  job.name,
-                  JobState::failed,
-                  Error{Errc::actor_lost,
-                        "the job's JobManager died: " + self_->system().render(down.reason)},
-                  {}});
-    self_->send(resource_manager_, ReleaseSlots{id});
+    JobEnded ended;
+    ended.details.status = {
+        id,
+        job.name,
+        JobState::failed,
+        Error{Errc::actor_lost,
+              "the job's JobManager died: " + self_->system().render(down.reason)},
+        {}};
+    ended.details.submitted_at = job.submitted_at;
+    ended.details.ended_at = engine_->clock->processing_time();
+    self_->send(services_.resource_manager, ReleaseSlots{id});
+    on_job_ended(ended);
     return;
   }
 }
 
 DispatcherHandle::behavior_type dispatcher(DispatcherHandle::stateful_pointer<Dispatcher> self,
-                                           const EngineContext* engine,
-                                           ResourceManagerHandle resource_manager) {
+                                           const EngineContext* engine, MasterServices services) {
   auto* state = &self->state;
-  state->begin(self, *engine, std::move(resource_manager));
+  state->begin(self, *engine, std::move(services));
   return {
       [state](const SubmitJob& m) { return state->submit(m); },
       [state](const AwaitJob& m) { return state->await(m.job); },
       [state](const CancelJob& m) { state->cancel(m.job); },
-      [state](const JobEnded& m) { state->on_job_ended(m.outcome); },
+      [state](const JobEnded& m) { state->on_job_ended(m); },
       [state](const QueryProgress& m) { return state->progress(m.job); },
+      [state](const QueryJob& m) { return state->details(m); },
+      [state](const QueryPrinted& m) { return state->printed(m); },
       [state](const ListJobs&) { return state->list(); },
+      [state](const ListNodes&) { return state->list_nodes(); },
+      [state](const QueryLog& m) { return state->read_log(m); },
+      [state](const QueryMaster&) { return state->master(); },
+      [state](const FindJobManager& m) { return state->find_job_manager(m.job); },
   };
 }
 

@@ -1,8 +1,10 @@
-// The actor that accepts jobs and remembers how they ended.
+// The actor that accepts jobs and remembers how they ended: the one that a cluster is known by.
 #pragma once
 
 #include <caf/all.hpp>
+#include <deque>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "actors/engine_context.h"
@@ -10,11 +12,17 @@
 
 namespace weir {
 
-// Spawns a JobManager per job and keeps outcomes of ended jobs, the last `outcomes_max` of them.
+// What a Dispatcher tells of the process it lives in.
+struct MasterServices {
+  ResourceManagerHandle resource_manager;
+  BlobServerHandle blobs;  // null in the embedded cluster, whose jobs need none
+};
+
+// Spawns a JobManager per job. Keeps what is known of the last `history_max` jobs that ended.
 class Dispatcher {
  public:
   static constexpr const char* name = "dispatcher";
-  static constexpr std::size_t outcomes_max = 1000;
+  static constexpr std::size_t history_max = 100;
 
   Dispatcher() = default;
   Dispatcher(const Dispatcher&) = delete;
@@ -22,33 +30,40 @@ class Dispatcher {
   // JobManagers end with it.
   ~Dispatcher();
 
-  void begin(DispatcherHandle::base* self, const EngineContext& engine,
-             ResourceManagerHandle resource_manager);
-  [[nodiscard]] caf::result<JobId> submit(const SubmitJob& submission);
+  void begin(DispatcherHandle::base* self, const EngineContext& engine, MasterServices services);
+  [[nodiscard]] JobSubmitted submit(const SubmitJob& submission);
   [[nodiscard]] caf::result<JobOutcome> await(JobId job);
   void cancel(JobId job);
-  void on_job_ended(const JobOutcome& outcome);
+  void on_job_ended(const JobEnded& ended);
   [[nodiscard]] caf::result<JobProgress> progress(JobId job);
-  [[nodiscard]] std::vector<JobOutcome> list() const;
+  [[nodiscard]] caf::result<JobAnswer> details(const QueryJob& query);
+  [[nodiscard]] caf::result<PrintedRows> printed(const QueryPrinted& query);
+  [[nodiscard]] JobList list() const;
+  [[nodiscard]] caf::result<NodeList> list_nodes();
+  [[nodiscard]] caf::result<LogText> read_log(const QueryLog& query);
+  [[nodiscard]] MasterInfo master() const;
+  [[nodiscard]] JobManagerFound find_job_manager(JobId job) const;
   void on_down(const caf::down_msg& down);
 
  private:
   struct RunningJob {
     JobManagerHandle job_manager;
     std::string name;
+    std::uint64_t fingerprint;
+    ProcessingTime submitted_at;
     std::vector<caf::typed_response_promise<JobOutcome>> waiting;
   };
 
   DispatcherHandle::base* self_ = nullptr;
   const EngineContext* engine_ = nullptr;
-  ResourceManagerHandle resource_manager_;
+  MasterServices services_;
   std::map<JobId, RunningJob> running_;
-  std::map<JobId, JobOutcome> ended_;
-  std::vector<JobId> ended_order_;
+  std::map<JobId, JobEnded> ended_;
+  std::deque<JobId> ended_order_;
 };
 
 [[nodiscard]] DispatcherHandle::behavior_type dispatcher(
     DispatcherHandle::stateful_pointer<Dispatcher> self, const EngineContext* engine,
-    ResourceManagerHandle resource_manager);
+    MasterServices services);
 
 }  // namespace weir

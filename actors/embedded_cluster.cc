@@ -10,6 +10,8 @@
 
 #include "actors/dispatcher.h"
 #include "actors/engine_context.h"
+#include "actors/local_system_config.h"
+#include "actors/local_task_hosts.h"
 #include "actors/messages.h"
 #include "actors/resource_manager.h"
 #include "actors/task_manager.h"
@@ -19,17 +21,6 @@ namespace weir {
 namespace {
 
 constexpr std::chrono::seconds answer_timeout{30};
-
-// CAF is configured here and nowhere else: no file or command line of the user's reaches it.
-class SystemConfig : public caf::actor_system_config {
- public:
-  explicit SystemConfig(std::uint32_t worker_threads) {
-    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-    set("scheduler.policy", caf::atom("sharing"));
-    set("scheduler.max-threads", worker_threads > 0 ? std::size_t{worker_threads} : cores);
-    set("logger.verbosity", caf::atom("quiet"));
-  }
-};
 
 // Turns the answer of the Dispatcher into a future.
 caf::behavior waiter(caf::event_based_actor* self, DispatcherHandle dispatcher, JobId job,
@@ -55,14 +46,29 @@ caf::behavior waiter(caf::event_based_actor* self, DispatcherHandle dispatcher, 
 }  // namespace
 
 struct EmbeddedCluster::Actors {
-  explicit Actors(ClusterOptions options) : config(options.worker_threads), system(config) {
+  explicit Actors(ClusterOptions options)
+      : config(options.worker_threads), system(config) {
     engine.logger = std::move(options.logger);
+    const NodeInfo node{.id = "embedded", .role = "master", .version = WEIR_VERSION};
     resources = spawn_actor<ResourceManagerHandle>(system, engine, Placement::own_thread,
-                                                   resource_manager, &engine);
+                                                   resource_manager, &engine, node);
+    TaskManagerOptions worker{
+        .registration = {1},
+        .node = node,
+        .resource_manager = resources,
+        .launcher = std::make_shared<LocalTaskHosts>(system, engine,
+                                                     [this](JobId job) { return plan_of(job); })};
+    worker.node.slots = options.slots;
     tasks = spawn_actor<TaskManagerHandle>(system, engine, Placement::own_thread, task_manager,
-                                           &engine, resources, options.slots);
+                                           &engine, std::move(worker));
     jobs = spawn_actor<DispatcherHandle>(system, engine, Placement::own_thread, dispatcher, &engine,
-                                         resources);
+                                         MasterServices{resources, {}});
+  }
+
+  std::shared_ptr<const PhysicalPlan> plan_of(JobId job) {
+    const std::scoped_lock lock(mutex);
+    const auto found = plans.find(job);
+    return found == plans.end() ? nullptr : found->second;
   }
 
   void stop() {
@@ -75,13 +81,14 @@ struct EmbeddedCluster::Actors {
   }
 
   EngineContext engine;  // before the system, which the actors that use it live in
-  SystemConfig config;
+  LocalSystemConfig config;
   caf::actor_system system;
   ResourceManagerHandle resources;
   TaskManagerHandle tasks;
   DispatcherHandle jobs;
 
   std::mutex mutex;
+  std::map<JobId, std::shared_ptr<const PhysicalPlan>> plans;  // of jobs that may still run
   std::map<JobId, std::shared_future<JobOutcome>> outcomes;
   bool has_stuck_tasks = false;
 };
@@ -113,8 +120,13 @@ Result<JobId> EmbeddedCluster::submit(std::shared_ptr<const PhysicalPlan> plan,
   const JobId job{fresh_seed()};
   caf::scoped_actor self(actors_->system);
   std::optional<Error> error;
-  self->request(actors_->jobs, answer_timeout, SubmitJob{job, std::move(plan), settings})
-      .receive([](JobId) {},
+  SubmitJob submission{job, make_job_graph(*plan), settings, {}};
+  {
+    const std::scoped_lock lock(actors_->mutex);
+    actors_->plans.emplace(job, std::move(plan));
+  }
+  self->request(actors_->jobs, answer_timeout, std::move(submission))
+      .receive([&](const JobSubmitted& answer) { error = answer.error; },
                [&](const caf::error& e) {
                  error = Error{Errc::timeout, "the Dispatcher did not accept the job: " +
                                                   actors_->system.render(e)};
@@ -139,10 +151,9 @@ std::optional<JobOutcome> EmbeddedCluster::wait(JobId job, Duration at_most) {
   }
   if (future.wait_for(at_most) != std::future_status::ready) return std::nullopt;
   JobOutcome outcome = future.get();
-  if (outcome.tasks_given_up) {
-    const std::scoped_lock lock(actors_->mutex);
-    actors_->has_stuck_tasks = true;
-  }
+  const std::scoped_lock lock(actors_->mutex);
+  actors_->plans.erase(job);
+  if (outcome.tasks_given_up) actors_->has_stuck_tasks = true;
   return outcome;
 }
 

@@ -18,6 +18,12 @@ class FaultInjection {
   virtual ~FaultInjection() = default;
   [[nodiscard]] virtual bool loses_credit(const ReturnCredit&) { return false; }
   [[nodiscard]] virtual bool loses_acknowledgement(const TaskChanged&) { return false; }
+  // Whether a deployment is sent twice, as a retry would.
+  [[nodiscard]] virtual bool duplicates(const DeployTasks&) { return false; }
+  // Planted bugs, which the simulation must find: a TaskHost that deploys again what it has deployed; a ResourceManager
+  // that takes the heartbeat of any registration for a current one.
+  [[nodiscard]] virtual bool forgets_what_it_deployed() { return false; }
+  [[nodiscard]] virtual bool ignores_registrations() { return false; }
   // A task asks before each step; an error fails it.
   [[nodiscard]] virtual std::optional<Error> fails(TaskId) { return std::nullopt; }
 };
@@ -30,6 +36,12 @@ struct EngineContext {
   // simulation.
   bool threads = true;
   FaultInjection* faults = nullptr;  // may be null
+  // How often task hosts report their figures; 0: only at the end of a task.
+  Duration report_interval{200};
+  // Between processes: how often signs of life are sent and looked for, and after what silence a peer counts as lost.
+  // 0: never, for actors of one process die together.
+  Duration heartbeat_interval{0};
+  Duration heartbeat_timeout{10'000};
 };
 
 // The one place that decides whether an actor has a thread of its own.

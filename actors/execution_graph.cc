@@ -7,12 +7,12 @@
 
 namespace weir {
 
-ExecutionGraph::ExecutionGraph(const PhysicalPlan& plan, std::vector<NodeId> coordinators,
-                               std::vector<NodeId> committing_sinks)
-    : slots_needed_(weir::slots_needed(plan)),
-      unopened_(std::move(coordinators)),
-      sinks_(std::move(committing_sinks)) {
-  for (const Vertex& vertex : plan.vertices) {
+ExecutionGraph::ExecutionGraph(const JobGraph& graph) : slots_needed_(weir::slots_needed(graph)) {
+  for (const JobNode& node : graph.nodes) {
+    if (node.has_coordinator()) unopened_.push_back(node.id);
+    if (node.commits) sinks_.push_back(node.id);
+  }
+  for (const JobVertex& vertex : graph.vertices) {
     for (std::uint32_t i = 0; i < vertex.parallelism; ++i) tasks_[{vertex.id, {i}}] = {};
   }
   WEIR_CHECK(!tasks_.empty());
@@ -28,29 +28,34 @@ std::vector<JobAction> ExecutionGraph::on_start() {
 std::vector<JobAction> ExecutionGraph::on_slots_granted() {
   if (state_ != JobState::created) return {};
   state_ = JobState::running;
-  return {OpenCoordinators{}};
+  return {StartHosts{}};
+}
+
+std::vector<JobAction> ExecutionGraph::on_hosts_started() {
+  if (state_ != JobState::running || std::exchange(hosts_started_, true)) return {};
+  return {OpenAllCoordinators{}};
 }
 
 std::vector<JobAction> ExecutionGraph::on_coordinator_opened(NodeId node,
                                                              const std::optional<Error>& error) {
-  if (state_ != JobState::running || unopened_.empty()) return {};
+  if (state_ != JobState::running) return {};
   if (error) return on_failure(*error);
-  std::erase(unopened_, node);
+  if (std::erase(unopened_, node) == 0) return {};
   if (!unopened_.empty()) return {};
   for (auto& [id, task] : tasks_) task.state = TaskState::deploying;
-  return {DeployTasks{}};
+  return {DeployAllTasks{}};
 }
 
 std::vector<JobAction> ExecutionGraph::on_task_deployed(TaskId id) {
   Task& task = tasks_.at(id);
   if (std::exchange(task.deployed, true) || is_terminal(task.state)) return {};
-  if (is_ending()) return {CancelTasks{{id}}};
-  if (state_ != JobState::running || connected_) return {};
+  if (is_ending()) return {Cancel{{id}}};
+  if (state_ != JobState::running || started_) return {};
   const bool all_deployed =
       std::ranges::all_of(tasks_, [](const auto& entry) { return entry.second.deployed; });
   if (!all_deployed) return {};
-  connected_ = true;
-  return {ConnectTasks{}};
+  started_ = true;
+  return {StartAllTasks{}};
 }
 
 std::vector<JobAction> ExecutionGraph::on_task_changed(
@@ -61,8 +66,10 @@ std::vector<JobAction> ExecutionGraph::on_task_changed(
   if (task.state == TaskState::canceling && !is_terminal(state)) return {};
   task.state = state;
   if (state == TaskState::failed) {
-    return is_ending() ? advance_ending()
-                       : on_failure(error.value_or(Error{Errc::actor_lost, "a task failed"}));
+    const Error cause = error.value_or(Error{Errc::actor_lost, "a task failed"});
+    if (!is_ending()) return on_failure(cause);
+    keep_better(cause);
+    return advance_ending();
   }
   if (state == TaskState::finished) {
     for (auto& [sink, of_sink] : commits) {
@@ -108,13 +115,23 @@ std::vector<JobAction> ExecutionGraph::on_cancel() {
 }
 
 std::vector<JobAction> ExecutionGraph::on_failure(Error error) {
-  if (is_terminal(state_) || is_ending()) return {};
+  if (is_terminal(state_)) return {};
+  if (is_ending()) {
+    keep_better(error);
+    return {};
+  }
   error_ = std::move(error);
   if (committing_) {
     state_ = JobState::failed;
     return {EndJob{}};
   }
   return begin_ending(JobState::failing);
+}
+
+// A lost connection is what others see of a process that died; the word on how it died may come after theirs.
+void ExecutionGraph::keep_better(const Error& error) {
+  if (state_ != JobState::failing || error_->code != Errc::connection_lost) return;
+  if (error.code != Errc::connection_lost) error_ = error;
 }
 
 std::vector<JobAction> ExecutionGraph::on_cancel_timeout(const std::string& who) {
@@ -133,7 +150,7 @@ std::vector<JobAction> ExecutionGraph::on_cancel_timeout(const std::string& who)
 
 std::vector<JobAction> ExecutionGraph::begin_ending(JobState state) {
   state_ = state;
-  CancelTasks cancel;
+  Cancel cancel;
   for (auto& [id, task] : tasks_) {
     if (is_terminal(task.state)) continue;
     if (task.state == TaskState::created) {

@@ -10,7 +10,7 @@
 
 #include "actors/job_status.h"
 #include "base/result.h"
-#include "dataflow/plan/physical_plan.h"
+#include "dataflow/plan/job_graph.h"
 #include "dataflow/sink.h"
 
 namespace weir {
@@ -19,10 +19,11 @@ namespace weir {
 struct AskForSlots {
   std::uint32_t count;
 };
-struct OpenCoordinators {};  // start them, then open them
-struct DeployTasks {};       // each to the slot of its subtask index
-struct ConnectTasks {};      // all are deployed: tell each its peers, then start them
-struct CancelTasks {
+struct StartHosts {};           // a TaskHost at each TaskManager that gave slots
+struct OpenAllCoordinators {};  // all hosts are there
+struct DeployAllTasks {};       // each to the slot of its subtask index
+struct StartAllTasks {};        // all are deployed: tell the hosts where the others are
+struct Cancel {
   std::vector<TaskId> tasks;
 };
 struct Commit {
@@ -30,8 +31,8 @@ struct Commit {
 };
 struct Abort {};   // what sinks have written becomes invisible for good
 struct EndJob {};  // the state is terminal: tell the Dispatcher, give the slots back
-using JobAction = std::variant<AskForSlots, OpenCoordinators, DeployTasks, ConnectTasks,
-                               CancelTasks, Commit, Abort, EndJob>;
+using JobAction = std::variant<AskForSlots, StartHosts, OpenAllCoordinators, DeployAllTasks,
+                               StartAllTasks, Cancel, Commit, Abort, EndJob>;
 
 // A pure state machine: events in, actions out. Not thread-safe. Events of tasks and coordinators
 // that have ended, or of calls already answered, are ignored, so messages may come twice, late, or
@@ -41,16 +42,16 @@ using JobAction = std::variant<AskForSlots, OpenCoordinators, DeployTasks, Conne
 //                     any of these → failing → failed, or → cancelling → canceled
 //
 // Invariants: a terminal job has only terminal tasks or was given up by on_cancel_timeout; it
-// commits only when every task has finished, and it aborts after a commit only if that failed; the first error is
-// kept.
+// commits only when every task has finished, and it aborts after a commit only if that failed; the
+// first error is kept, unless it only says that a connection failed and a cause for that comes
+// before the end.
 class ExecutionGraph {
  public:
-  // The coordinators of the job are those of its sources and of its sinks that have a committer.
-  ExecutionGraph(const PhysicalPlan& plan, std::vector<NodeId> coordinators,
-                 std::vector<NodeId> committing_sinks);
+  explicit ExecutionGraph(const JobGraph& graph);
 
   [[nodiscard]] std::vector<JobAction> on_start();
   [[nodiscard]] std::vector<JobAction> on_slots_granted();
+  [[nodiscard]] std::vector<JobAction> on_hosts_started();
   [[nodiscard]] std::vector<JobAction> on_coordinator_opened(NodeId node,
                                                              const std::optional<Error>& error);
   [[nodiscard]] std::vector<JobAction> on_task_deployed(TaskId task);
@@ -60,7 +61,7 @@ class ExecutionGraph {
   [[nodiscard]] std::vector<JobAction> on_committed(NodeId sink, const std::optional<Error>& error);
   [[nodiscard]] std::vector<JobAction> on_aborted(NodeId sink);
   [[nodiscard]] std::vector<JobAction> on_cancel();
-  // Something that is no task failed: slots did not come, a TaskManager died.
+  // Something that is no task failed: slots did not come, a host did not start.
   [[nodiscard]] std::vector<JobAction> on_failure(Error error);
   // Tasks that do not end are given up; the error names them.
   [[nodiscard]] std::vector<JobAction> on_cancel_timeout(const std::string& who);
@@ -71,7 +72,9 @@ class ExecutionGraph {
   [[nodiscard]] TaskState state_of(TaskId task) const { return tasks_.at(task).state; }
   [[nodiscard]] std::vector<TaskId> tasks() const;
   [[nodiscard]] std::uint32_t count(TaskState state) const;
-  [[nodiscard]] bool is_deployed(TaskId task) const { return tasks_.at(task).deployed; }
+  [[nodiscard]] bool knows(TaskId task) const { return tasks_.contains(task); }
+  // Whether output is being committed or removed.
+  [[nodiscard]] bool is_handling_output() const { return committing_ || aborting_; }
 
  private:
   struct Task {
@@ -81,6 +84,7 @@ class ExecutionGraph {
 
   [[nodiscard]] std::vector<JobAction> begin_ending(JobState state);
   [[nodiscard]] std::vector<JobAction> advance_ending();
+  void keep_better(const Error& error);
   [[nodiscard]] bool all(bool (*holds)(TaskState)) const;
   [[nodiscard]] bool is_ending() const {
     return state_ == JobState::failing || state_ == JobState::cancelling;
@@ -94,7 +98,8 @@ class ExecutionGraph {
   std::vector<NodeId> sinks_;     // those with a committer
   std::map<NodeId, std::vector<Committable>> committables_;
   std::vector<NodeId> awaited_;  // sinks whose commit or abort is under way
-  bool connected_ = false;
+  bool hosts_started_ = false;
+  bool started_ = false;
   bool committing_ = false;
   bool aborting_ = false;
   bool tasks_given_up_ = false;

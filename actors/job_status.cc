@@ -50,4 +50,16 @@ std::string_view name_of(TaskState state) {
   return {};
 }
 
+std::string task_name(const std::string& vertex, SubtaskIndex subtask, std::uint32_t parallelism) {
+  return vertex + " (" + std::to_string(subtask.value + 1) + "/" + std::to_string(parallelism) +
+         ")";
+}
+
+std::string to_string(JobId job) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text(16, '0');
+  for (std::size_t i = 0; i < 16; ++i) text[15 - i] = digits[(job.value >> (4 * i)) & 15];
+  return text;
+}
+
 }  // namespace weir

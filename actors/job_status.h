@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "dataflow/plan/job_graph.h"
 
 namespace weir {
 
@@ -51,12 +52,41 @@ struct TaskId {
   friend constexpr auto operator<=>(const TaskId&, const TaskId&) = default;
 };
 
+// "count (2/4)"
+[[nodiscard]] std::string task_name(const std::string& vertex, SubtaskIndex subtask,
+                                    std::uint32_t parallelism);
+
+// 16 hexadecimal digits, as people read and write it.
+[[nodiscard]] std::string to_string(JobId job);
+
 // How a job is run, besides its plan.
 struct JobSettings {
   bool strict = false;              // see OperatorContext::strict
   Duration slot_timeout{300'000};   // how long to wait for slots
   Duration deploy_timeout{60'000};  // how long coordinators and tasks may take to come up
   Duration cancel_timeout{5'000};   // how long tasks may take to end before they are given up
+};
+
+// A task at one moment. Counters are since it began; each figure is right by itself, not all at one instant.
+struct TaskReport {
+  TaskId task;
+  std::uint64_t records_in = 0;
+  std::uint64_t records_out = 0;       // into exchanges
+  std::uint64_t bytes_in = 0;          // as credit counts them
+  std::uint64_t bytes_out = 0;
+  std::uint64_t head_records_out = 0;  // by the chain's first operator: what a source has read
+  std::uint64_t read_units = 0;        // of a source: see SourceOperator::read_units
+  std::uint64_t bad_records = 0;
+  std::uint64_t late_records_dropped = 0;
+  EventTime watermark = EventTime::min();
+  std::uint64_t busy_ns = 0;
+  std::uint64_t backpressured_ns = 0;  // work waited for room downstream
+  std::uint64_t queued_bytes = 0;      // in its input gate
+  std::uint64_t in_flight_bytes = 0;   // sent and not yet consumed, over its outgoing channels
+  std::uint64_t window_bytes = 0;      // what may be in flight over them
+  std::uint32_t stage_called = 0;      // the step of its chain that was called last
+  std::uint32_t step_ms = 0;           // how long the step under way has taken, 0 between steps
+  friend bool operator==(const TaskReport&, const TaskReport&) = default;
 };
 
 // Sums over the tasks of a job while it runs.
@@ -82,6 +112,76 @@ struct JobOutcome {
   std::optional<Error> error;   // of failed, and of canceled if tasks had to be given up
   JobProgress progress;         // at the end
   bool tasks_given_up = false;  // user code did not return from a cancel and still holds threads
+};
+
+// One failure of a job, as `job exceptions` shows it.
+struct JobException {
+  AttemptId attempt = {};
+  ProcessingTime at = {};
+  std::string task = {};  // "count (2/4)"; empty if it was no task
+  std::string node = {};  // where, "" if unknown
+  Error error = {};
+};
+
+// A place where tasks of a job run.
+struct TaskHostInfo {
+  std::string node = {};          // id of the node, "" in the embedded cluster
+  std::uint64_t process = 0;  // process id
+  std::string data_address = {};  // "127.0.0.1:40123", "" if it exchanges nothing with others
+};
+
+struct TaskInfo {
+  TaskId task = {};
+  TaskState state = TaskState::created;
+  std::uint32_t host = 0;  // position among the hosts
+  TaskReport report = {};
+};
+
+// Everything that is known of a job, for inspection.
+struct JobDetails {
+  JobOutcome status = {};
+  ProcessingTime submitted_at = {};
+  ProcessingTime ended_at = {};  // 0 while it runs
+  AttemptId attempt = {};
+  std::vector<TaskHostInfo> hosts = {};
+  std::vector<TaskInfo> tasks = {};
+  std::vector<JobException> exceptions = {};  // the last ones, oldest first
+};
+
+// The answer to a question about one job.
+struct JobAnswer {
+  std::optional<JobDetails> details = {};  // none: no such job
+  JobGraph graph = {};
+};
+struct JobList {
+  std::vector<JobOutcome> running = {};
+  std::vector<JobOutcome> ended = {};  // oldest first
+};
+
+// Rows that print() sinks have put out, as text. Bounded: what nobody fetched in time is dropped.
+struct PrintedRows {
+  std::string text = {};
+  std::uint64_t next = 0;  // the position behind `text`, for the next question
+  std::uint64_t rows = 0;  // all up to there: more than the asker has got means that some are lost
+};
+
+// A node of the cluster, as it describes itself.
+struct NodeInfo {
+  std::string id = {};
+  std::string role = {};     // "master" or "worker"
+  std::string address = {};  // host:port that it listens on; of a worker: the host that others reach it by
+  std::string version = {};
+  std::uint64_t process = 0;
+  std::uint32_t slots = 0;
+  std::uint64_t memory_bytes = 0;  // for its task processes; 0: unlimited
+};
+struct NodeStatus {
+  NodeInfo node = {};
+  std::uint32_t free_slots = 0;
+  std::uint32_t silent_ms = 0;  // since its last heartbeat
+};
+struct NodeList {
+  std::vector<NodeStatus> nodes = {};
 };
 
 }  // namespace weir

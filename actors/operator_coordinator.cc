@@ -5,7 +5,7 @@
 namespace weir {
 
 void OperatorCoordinator::deploy(CoordinatorHandle::base* self, const EngineContext& engine,
-                                 DeployCoordinator deployment) {
+                                 CoordinatorDeployment deployment) {
   self_ = self;
   deployment_ = std::move(deployment);
   const LogicalNode& node = deployment_.plan->logical.nodes[deployment_.node.value];
@@ -20,7 +20,7 @@ void OperatorCoordinator::open() {
   } else if (enumerator_ != nullptr) {
     answer.total_units = enumerator_->total_units();
   }
-  self_->send(deployment_.job_manager, std::move(answer));
+  self_->send(deployment_.host, std::move(answer));
 }
 
 Result<void> OperatorCoordinator::open_node() {
@@ -41,12 +41,12 @@ Result<void> OperatorCoordinator::open_node() {
 }
 
 void OperatorCoordinator::next_split(const RequestSplit& request) {
-  AssignSplit answer{deployment_.attempt, {}, {}};
+  SplitAssigned answer{deployment_.attempt, request.reader, {}, {}};
   try {
-    auto assignment = enumerator_->next(request.reader);
+    auto assignment = enumerator_->next(request.reader.subtask);
     if (assignment) {
       if (const auto* split = std::get_if<Split>(&*assignment)) {
-        log_.debug("split " + split->id + " to reader " + std::to_string(request.reader.value));
+        log_.debug("split " + split->id + " to reader " + std::to_string(request.reader.subtask.value));
       }
       answer.assignment = std::move(*assignment);
     } else {
@@ -55,7 +55,7 @@ void OperatorCoordinator::next_split(const RequestSplit& request) {
   } catch (...) {
     answer.error = user_code_error(deployment_.plan->logical.nodes[deployment_.node.value].name);
   }
-  self_->send(request.reply_to, std::move(answer));
+  self_->send(deployment_.host, std::move(answer));
 }
 
 void OperatorCoordinator::commit(const CommitOutput& output) {
@@ -65,23 +65,21 @@ void OperatorCoordinator::commit(const CommitOutput& output) {
       answer.error = done.error();
     committed_ = !answer.error;
   }
-  self_->send(deployment_.job_manager, std::move(answer));
+  self_->send(deployment_.host, std::move(answer));
 }
 
 void OperatorCoordinator::abort() {
   if (committer_ != nullptr && prepared_ && !committed_) committer_->abort();
-  self_->send(deployment_.job_manager, OutputAborted{deployment_.attempt, deployment_.node});
+  self_->send(deployment_.host, OutputAborted{deployment_.attempt, deployment_.node});
 }
 
 CoordinatorHandle::behavior_type operator_coordinator(
     CoordinatorHandle::stateful_pointer<OperatorCoordinator> self, const EngineContext* engine,
-    DeployCoordinator deployment) {
+    CoordinatorDeployment deployment) {
   auto* state = &self->state;
   state->deploy(self, *engine, std::move(deployment));
   return {
-      [state](const OpenCoordinator& m) {
-        if (state->is_current(m.attempt)) state->open();
-      },
+      [state](const OpenCoordinator&) { state->open(); },
       [state](const RequestSplit& m) {
         if (state->is_current(m.attempt)) state->next_split(m);
       },

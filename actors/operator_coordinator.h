@@ -7,8 +7,16 @@
 
 #include "actors/engine_context.h"
 #include "actors/messages.h"
+#include "dataflow/plan/physical_plan.h"
 
 namespace weir {
+
+struct CoordinatorDeployment {
+  AttemptId attempt;
+  NodeId node;
+  std::shared_ptr<const PhysicalPlan> plan;
+  TaskHostHandle host;  // who is told
+};
 
 // Drives the SplitEnumerator of a source or the SinkCommitter of a sink, whichever the node is. Has
 // a thread of its own, since both read and write files.
@@ -17,7 +25,7 @@ class OperatorCoordinator {
   static constexpr const char* name = "operator-coordinator";
 
   void deploy(CoordinatorHandle::base* self, const EngineContext& engine,
-              DeployCoordinator deployment);
+              CoordinatorDeployment deployment);
   void open();
   void next_split(const RequestSplit& request);
   void commit(const CommitOutput& output);
@@ -28,7 +36,7 @@ class OperatorCoordinator {
   [[nodiscard]] Result<void> open_node();
 
   CoordinatorHandle::base* self_ = nullptr;
-  DeployCoordinator deployment_;
+  CoordinatorDeployment deployment_;
   Logger log_;
   std::unique_ptr<SplitEnumerator> enumerator_;
   std::unique_ptr<SinkCommitter> committer_;
@@ -38,6 +46,6 @@ class OperatorCoordinator {
 
 [[nodiscard]] CoordinatorHandle::behavior_type operator_coordinator(
     CoordinatorHandle::stateful_pointer<OperatorCoordinator> self, const EngineContext* engine,
-    DeployCoordinator deployment);
+    CoordinatorDeployment deployment);
 
 }  // namespace weir

@@ -4,25 +4,84 @@
 
 namespace weir {
 
-void ResourceManager::begin(ResourceManagerHandle::base* self, const EngineContext& engine) {
+void ResourceManager::begin(ResourceManagerHandle::base* self, const EngineContext& engine,
+                            NodeInfo master) {
   self_ = self;
   engine_ = &engine;
+  master_ = std::move(master);
   self_->set_down_handler([this](const caf::down_msg& down) { on_down(down); });
+  heartbeats_.emplace(engine.heartbeat_interval, engine.heartbeat_timeout);
+  if (watches()) {
+    self_->delayed_send(caf::actor_cast<ResourceManagerHandle>(self_), engine.heartbeat_interval,
+                        HeartbeatRound{});
+  }
 }
 
 void ResourceManager::register_task_manager(const RegisterTaskManager& registration) {
-  const TaskManagerId id{++last_id_};
-  task_managers_.emplace(id, registration.task_manager);
+  if (!registration.task_manager) return;  // it has ended meanwhile
+  const NodeInfo& node = registration.node;
+  if (node.version != master_.version) {
+    self_->send(registration.task_manager,
+                HeartbeatAnswer{registration.registration,
+                                Error{Errc::cluster_unreachable,
+                                      "the master runs weir " + master_.version + ", this is weir " +
+                                          node.version + ": install the same on all nodes"}});
+    engine_->logger.warning("refused worker " + node.id + " at " + node.address + ": it runs weir " +
+                            node.version + ", not " + master_.version);
+    return;
+  }
+  const TaskManagerId id{registration.registration.value};
+  if (workers_.contains(id)) return;  // told twice
+  workers_.emplace(id, Worker{registration.task_manager, node});
+  heartbeats_->add(id, engine_->clock->now());
   self_->monitor(registration.task_manager);
-  engine_->logger.info("TaskManager " + std::to_string(id.value) + " registered with " +
-                       std::to_string(registration.slots) + " slots");
-  grant(pool_.add_task_manager(id, registration.slots));
+  engine_->logger.info("worker " + node.id + " registered with " + std::to_string(node.slots) +
+                       (node.slots == 1 ? " slot" : " slots"));
+  self_->send(registration.task_manager, HeartbeatAnswer{registration.registration, {}});
+  grant(pool_.add_task_manager(id, node.slots));
+}
+
+void ResourceManager::on_heartbeat(const TaskManagerHeartbeat& heartbeat) {
+  const TaskManagerId id{heartbeat.registration.value};
+  if (heartbeats_->beat(id, engine_->clock->now())) {
+    self_->send(workers_.at(id).handle, HeartbeatAnswer{heartbeat.registration, {}});
+    return;
+  }
+  const auto found = given_up_.find(id);
+  if (found == given_up_.end()) return;
+  if (engine_->faults != nullptr && engine_->faults->ignores_registrations()) {
+    self_->send(found->second, HeartbeatAnswer{heartbeat.registration, {}});
+    return;
+  }
+  engine_->logger.warning("refused a heartbeat of a registration that was given up");
+  self_->send(found->second,
+              HeartbeatAnswer{heartbeat.registration,
+                              Error{Errc::timeout, "the master had given this worker up, which "
+                                                   "was silent for longer than the heartbeat "
+                                                   "timeout"}});
+  given_up_.erase(found);
+}
+
+void ResourceManager::look_for_silent() {
+  self_->delayed_send(caf::actor_cast<ResourceManagerHandle>(self_), engine_->heartbeat_interval,
+                      HeartbeatRound{});
+  for (const TaskManagerId id : heartbeats_->look(engine_->clock->now())) {
+    constexpr std::size_t given_up_max = 100;
+    if (given_up_.size() == given_up_max) given_up_.erase(given_up_.begin());
+    const Worker worker = workers_.at(id);
+    given_up_.emplace(id, worker.handle);
+    self_->demonitor(worker.handle.address());
+    remove(id, {Errc::timeout, "worker " + worker.node.id + " has been silent for over " +
+                                   std::to_string(engine_->heartbeat_timeout.count() / 1000) +
+                                   " s (--heartbeat-timeout)"});
+  }
 }
 
 void ResourceManager::request(const RequestSlots& request) {
   job_managers_[request.job] = request.reply_to;
+  waiting_.insert(request.job);
   grant(pool_.request(request.job, request.count));
-  if (!job_managers_.contains(request.job)) return;
+  if (!waiting_.contains(request.job)) return;
   self_->send(request.reply_to,
               SlotsRefused{request.count, pool_.free_slots(), pool_.total_slots()});
 }
@@ -30,44 +89,83 @@ void ResourceManager::request(const RequestSlots& request) {
 // Slots go to the next job only behind the word to end what the last one runs there.
 void ResourceManager::release(JobId job) {
   job_managers_.erase(job);
+  waiting_.erase(job);
   for (const TaskManagerId id : pool_.used_by(job)) {
-    const auto found = task_managers_.find(id);
-    if (found != task_managers_.end()) self_->send(found->second, ReleaseJob{job});
+    const auto found = workers_.find(id);
+    if (found != workers_.end()) self_->send(found->second.handle, ReleaseJob{job});
   }
   grant(pool_.release(job));
 }
 
 void ResourceManager::on_down(const caf::down_msg& down) {
-  for (const auto& [id, handle] : task_managers_) {
-    if (handle->address() != down.source) continue;
-    const std::string what = "TaskManager " + std::to_string(id.value) +
-                             " is gone: " + self_->system().render(down.reason);
+  for (const auto& [id, worker] : workers_) {
+    if (worker.handle->address() != down.source) continue;
     const bool asked_to = down.reason == caf::exit_reason::user_shutdown;
-    asked_to ? engine_->logger.info(what) : engine_->logger.warning(what);
-    const TaskManagerId gone = id;
-    task_managers_.erase(gone);
-    grant(pool_.remove_task_manager(gone));
+    remove(TaskManagerId{id},
+           {Errc::actor_lost, "worker " + worker.node.id + (asked_to ? " has left" : " is gone: ") +
+                                  (asked_to ? "" : self_->system().render(down.reason))});
     return;
   }
+}
+
+void ResourceManager::remove(TaskManagerId id, const Error& why) {
+  const Worker worker = workers_.at(id);
+  engine_->logger.warning(why.message);
+  workers_.erase(id);
+  heartbeats_->remove(id);
+  for (const auto& [job, job_manager] : job_managers_) {
+    if (pool_.used_by(job).contains(id))
+      self_->send(job_manager, TaskManagerLost{worker.handle, why});
+  }
+  grant(pool_.remove_task_manager(id));
 }
 
 void ResourceManager::grant(const std::vector<SlotPool::Grant>& grants) {
   for (const auto& [job, slots] : grants) {
     SlotsGranted message;
-    for (const TaskManagerId id : slots) message.slots.push_back(task_managers_.at(id));
+    for (const TaskManagerId id : slots) {
+      const Worker& worker = workers_.at(id);
+      message.slots.push_back({worker.handle, worker.node.id});
+    }
     self_->send(job_managers_.at(job), std::move(message));
-    job_managers_.erase(job);
+    waiting_.erase(job);
   }
 }
 
+NodeList ResourceManager::list() const {
+  NodeList list;
+  list.nodes.push_back({master_, 0, 0});
+  const MonotonicTime now = engine_->clock->now();
+  for (const auto& [id, worker] : workers_) {
+    const auto silence = watches() ? heartbeats_->silence(id, now) : Duration{0};
+    list.nodes.push_back(
+        {worker.node, pool_.free_slots(id), static_cast<std::uint32_t>(silence.count())});
+  }
+  return list;
+}
+
+caf::result<LogText> ResourceManager::read_log(const QueryLog& query) {
+  for (const auto& [id, worker] : workers_) {
+    if (worker.node.id == query.node) return self_->delegate(worker.handle, query);
+  }
+  return LogText{{}, 0, Error{Errc::cluster_unreachable, "node " + query.node +
+                                                             ", which has this log, is no longer "
+                                                             "part of the cluster"}};
+}
+
 ResourceManagerHandle::behavior_type resource_manager(
-    ResourceManagerHandle::stateful_pointer<ResourceManager> self, const EngineContext* engine) {
+    ResourceManagerHandle::stateful_pointer<ResourceManager> self, const EngineContext* engine,
+    NodeInfo master) {
   auto* state = &self->state;
-  state->begin(self, *engine);
+  state->begin(self, *engine, std::move(master));
   return {
       [state](const RegisterTaskManager& m) { state->register_task_manager(m); },
+      [state](const TaskManagerHeartbeat& m) { state->on_heartbeat(m); },
+      [state](const HeartbeatRound&) { state->look_for_silent(); },
       [state](const RequestSlots& m) { state->request(m); },
       [state](const ReleaseSlots& m) { state->release(m.job); },
+      [state](const ListNodes&) { return state->list(); },
+      [state](const QueryLog& m) { return state->read_log(m); },
   };
 }
 

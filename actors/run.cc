@@ -4,6 +4,7 @@
 
 #include "actors/embedded_cluster.h"
 #include "base/clock.h"
+#include "dataflow/plan/job_graph.h"
 
 namespace weir {
 namespace {
@@ -43,7 +44,7 @@ Result<JobResult> run(std::shared_ptr<const PhysicalPlan> plan, const RunOptions
   WEIR_TRY(check_ends(plan->logical));
   const MonotonicTime begin = system_clock().now();
   EmbeddedCluster cluster(
-      {.slots = slots_needed(*plan), .worker_threads = 0, .logger = options.logger});
+      {.slots = slots_needed(make_job_graph(*plan)), .worker_threads = 0, .logger = options.logger});
   const auto job = cluster.submit(plan, options.settings);
   if (!job) return job.error();
 

@@ -56,6 +56,8 @@ class SlotPool {
     return {found->second.begin(), found->second.end()};
   }
 
+  // Requires that it is known.
+  [[nodiscard]] std::uint32_t free_slots(TaskManagerId id) const { return task_managers_.at(id).free; }
   [[nodiscard]] std::uint32_t free_slots() const { return sum(&TaskManagerSlots::free); }
   [[nodiscard]] std::uint32_t total_slots() const { return sum(&TaskManagerSlots::total); }
 

@@ -3,14 +3,48 @@
 #include <exception>
 #include <utility>
 
+#include "base/check.h"
+
 namespace weir {
 
-void LocalChannel::send(Element element, std::uint64_t charged_bytes) {
-  self_->send(consumer_, DeliverElement{attempt_, channel_, {std::move(element), charged_bytes}});
+void TaskChannel::send(Element element, std::uint64_t charged_bytes) {
+  if (const auto* local = std::get_if<TaskHandle>(&peer_)) {
+    self_->send(*local, DeliverElement{deployment_->attempt,
+                                       {consumer_.index},
+                                       {std::move(element), charged_bytes}});
+  } else {
+    send_frame(std::get<RemoteTask>(peer_).host, std::move(element), charged_bytes);
+  }
+}
+
+void TaskChannel::send_frame(HostIndex host, Element element, std::uint64_t charged_bytes) {
+  ElementFrame frame{.vertex = consumer_.vertex,
+                     .subtask = consumer_.subtask,
+                     .channel = {consumer_.index},
+                     .kind = ElementKind::end_of_input,
+                     .time_ms = 0,
+                     .idle = false,
+                     .charged_bytes = charged_bytes,
+                     .payload = {}};
+  if (auto* batch = std::get_if<BatchPtr>(&element)) {
+    frame.kind = ElementKind::batch;
+    frame.payload.reserve((*batch)->bytes() + 64);
+    ByteWriter writer(frame.payload);
+    (*batch)->encode(writer);
+    (*pool_)->put(std::move(*batch));
+  } else if (const auto* watermark = std::get_if<Watermark>(&element)) {
+    frame.kind = ElementKind::watermark;
+    frame.time_ms = watermark->time.ms;
+  } else if (const auto* status = std::get_if<WatermarkStatus>(&element)) {
+    frame.kind = ElementKind::watermark_status;
+    frame.idle = status->idle;
+  }
+  const auto sent = deployment_->data_plane->send_element(host, std::move(frame));
+  if (!sent && !*failure_) *failure_ = sent.error();
 }
 
 void TaskActor::deploy(TaskHandle::base* self, TaskHandle handle, const EngineContext& engine,
-                       DeployTask deployment) {
+                       TaskDeployment deployment) {
   self_ = self;
   handle_ = std::move(handle);
   engine_ = &engine;
@@ -30,13 +64,16 @@ void TaskActor::deploy(TaskHandle::base* self, TaskHandle handle, const EngineCo
     auto& exchange = wiring.exchanges.emplace_back();
     for (const ChannelEnd& consumer : lanes) {
       exchange.window_bytes = channel_window_bytes(plan, consumer.vertex);
-      channels_.push_back(
-          std::make_unique<LocalChannel>(self, deployment_.attempt, ChannelIndex{consumer.index}));
+      channels_.push_back(std::make_unique<TaskChannel>(self, deployment_, pool_, send_failure_, consumer));
       exchange.transports.push_back(channels_.back().get());
     }
   }
   core_ = std::make_unique<TaskCore>(plan.vertex(vertex).chain, std::move(wiring), *this,
                                      *engine.clock, deployment_.probe->metrics);
+  pool_ = &core_->pool();
+  for (const ChannelEnd& end : input_channels(plan, vertex, subtask)) {
+    producers_.push_back({end, {}, &batch_type_of_exchange(plan, end.vertex, end.exchange)});
+  }
 }
 
 std::vector<OperatorContext> TaskActor::make_contexts() {
@@ -67,16 +104,12 @@ std::vector<OperatorContext> TaskActor::make_contexts() {
 }
 
 void TaskActor::wire(const WireTask& wiring) {
-  const auto ends =
-      input_channels(*deployment_.plan, deployment_.task.vertex, deployment_.task.subtask);
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    producers_.push_back({ends[i].exchange, ends[i].index, wiring.producers[i]});
-  }
+  WEIR_CHECK(wiring.producers.size() == producers_.size());
+  for (std::size_t i = 0; i < producers_.size(); ++i) producers_[i].peer = wiring.producers[i];
   std::size_t next = 0;
   for (const auto& lanes : wiring.consumers) {
-    for (const TaskHandle& consumer : lanes) channels_[next++]->connect(consumer);
+    for (const TaskPeer& consumer : lanes) channels_[next++]->connect(consumer);
   }
-  enumerator_ = wiring.enumerator;
 }
 
 void TaskActor::start() {
@@ -88,14 +121,47 @@ void TaskActor::start() {
   schedule_step();
 }
 
-void TaskActor::cancel() {
-  if (!ended_) end(TaskState::canceled, {}, {});
+void TaskActor::cancel(const CancelTask& cancel) {
+  if (ended_) return;
+  if (cancel.error) return fail(*cancel.error);
+  end(TaskState::canceled, {}, {});
 }
 
 void TaskActor::receive(DeliverElement& delivery) {
   if (ended_) return;
   core_->receive(delivery.channel, std::move(delivery.content));
   schedule_step();
+}
+
+void TaskActor::receive(DeliverFrame& delivery) {
+  if (ended_) return;
+  auto element = decode(delivery.frame);
+  if (!element) return fail(element.error());
+  core_->receive(delivery.frame.channel, {*std::move(element), delivery.frame.charged_bytes});
+  schedule_step();
+}
+
+Result<Element> TaskActor::decode(ElementFrame& frame) {
+  const auto damaged = [&](const std::string& what) {
+    return Error{Errc::corrupt_data, "what came over the network does not decode: " + what};
+  };
+  if (frame.channel.value >= producers_.size()) return damaged("a channel that does not exist");
+  if (core_->gate().has_ended(frame.channel)) return damaged("an element behind the last");
+  switch (frame.kind) {
+    case ElementKind::batch: {
+      BatchPtr batch = pool_->get(*producers_[frame.channel.value].batch);
+      ByteReader reader(frame.payload);
+      if (const auto done = batch->decode(reader); !done) return damaged(done.error().message);
+      return Element{std::move(batch)};
+    }
+    case ElementKind::watermark:
+      return Element{Watermark{{frame.time_ms}}};
+    case ElementKind::watermark_status:
+      return Element{WatermarkStatus{frame.idle}};
+    case ElementKind::end_of_input:
+      return Element{EndOfInput{}};
+  }
+  return damaged("an unknown kind of element");
 }
 
 void TaskActor::credit(ReturnCredit& credit) {
@@ -125,6 +191,7 @@ void TaskActor::step() {
   }
   const auto outcome = core_->step();
   if (!outcome) return fail(outcome.error());
+  if (send_failure_) return fail(*send_failure_);
   switch (outcome->kind) {
     case StepOutcome::Kind::again:
       schedule_step();
@@ -181,26 +248,39 @@ void TaskActor::end(TaskState state, std::optional<Error> error,
 void TaskActor::report(TaskState state, std::optional<Error> error,
                        std::vector<OperatorChain::SinkCommit> commits) {
   log_.debug(name_of(state));
-  TaskChanged change{deployment_.attempt, deployment_.task, state, std::move(error),
-                     std::move(commits)};
+  TaskChanged change{deployment_.attempt, deployment_.task,   state,
+                     std::move(error),    std::move(commits), {}};
   if (engine_->faults != nullptr && engine_->faults->loses_acknowledgement(change)) return;
-  self_->send(deployment_.job_manager, std::move(change));
+  self_->send(deployment_.host, std::move(change));
 }
 
+// A batch that came over the network was made here, and goes back to this task's own pool.
 void TaskActor::return_credit(ChannelIndex channel, std::uint64_t bytes, BatchPtr reusable) {
   const Producer& producer = producers_[channel.value];
-  ReturnCredit credit{deployment_.attempt, producer.exchange, producer.lane, bytes,
-                      std::move(reusable)};
+  const bool local = std::holds_alternative<TaskHandle>(producer.peer);
+  ReturnCredit credit{deployment_.attempt, producer.end.exchange, producer.end.index, bytes,
+                      local ? std::move(reusable) : nullptr};
   if (engine_->faults != nullptr && engine_->faults->loses_credit(credit)) return;
-  self_->send(producer.task, std::move(credit));
+  if (local) {
+    self_->send(std::get<TaskHandle>(producer.peer), std::move(credit));
+    return;
+  }
+  if (reusable != nullptr) pool_->put(std::move(reusable));
+  deployment_.data_plane->send_credit(std::get<RemoteTask>(producer.peer).host,
+                                      {.vertex = producer.end.vertex,
+                                       .subtask = producer.end.subtask,
+                                       .exchange = credit.exchange,
+                                       .lane = credit.lane,
+                                       .bytes = bytes});
 }
 
 void TaskActor::request_split() {
-  self_->send(*enumerator_, RequestSplit{deployment_.attempt, deployment_.task.subtask, handle_});
+  const NodeId source = deployment_.plan->vertex(deployment_.task.vertex).chain.stages.front().node;
+  self_->send(deployment_.host, RequestSplit{deployment_.attempt, source, deployment_.task});
 }
 
 TaskHandle::behavior_type task_actor(TaskHandle::stateful_pointer<TaskActor> self,
-                                     const EngineContext* engine, DeployTask deployment) {
+                                     const EngineContext* engine, TaskDeployment deployment) {
   auto* state = &self->state;
   state->deploy(self, caf::actor_cast<TaskHandle>(self), *engine, std::move(deployment));
   return {
@@ -211,9 +291,12 @@ TaskHandle::behavior_type task_actor(TaskHandle::stateful_pointer<TaskActor> sel
         if (state->is_current(m.attempt)) state->start();
       },
       [state](const CancelTask& m) {
-        if (state->is_current(m.attempt)) state->cancel();
+        if (state->is_current(m.attempt)) state->cancel(m);
       },
       [state](DeliverElement& m) {
+        if (state->is_current(m.attempt)) state->receive(m);
+      },
+      [state](DeliverFrame& m) {
         if (state->is_current(m.attempt)) state->receive(m);
       },
       [state](ReturnCredit& m) {

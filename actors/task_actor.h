@@ -8,38 +8,62 @@
 
 #include "actors/engine_context.h"
 #include "actors/messages.h"
+#include "actors/task_probe.h"
+#include "dataflow/plan/physical_plan.h"
 #include "dataflow/runtime/task_core.h"
 
 namespace weir {
 
-// Sends the elements of one outgoing channel to its consumer's actor: within a process, a pointer.
-class LocalChannel final : public ChannelTransport {
+// What a task is given at birth, besides the engine's seams.
+struct TaskDeployment {
+  JobId job;
+  AttemptId attempt;
+  TaskId task;
+  std::shared_ptr<const PhysicalPlan> plan;
+  JobSettings settings;
+  std::shared_ptr<TaskProbe> probe;
+  TaskHostHandle host;    // who is told what becomes of it
+  DataPlane* data_plane;  // outlives the task; null if all tasks of the job are in this process
+};
+
+// One outgoing channel: to an actor of this process as a pointer, to another process as a frame.
+class TaskChannel final : public ChannelTransport {
  public:
-  LocalChannel(TaskHandle::base* self, AttemptId attempt, ChannelIndex channel)
-      : self_(self), attempt_(attempt), channel_(channel) {}
-  void connect(TaskHandle consumer) { consumer_ = std::move(consumer); }
+  TaskChannel(TaskHandle::base* self, const TaskDeployment& deployment, BatchPool*& pool,
+              std::optional<Error>& failure, ChannelEnd consumer)
+      : self_(self),
+        deployment_(&deployment),
+        pool_(&pool),
+        failure_(&failure),
+        consumer_(consumer) {}
+  void connect(TaskPeer peer) { peer_ = std::move(peer); }
   void send(Element element, std::uint64_t charged_bytes) override;
 
  private:
+  void send_frame(HostIndex host, Element element, std::uint64_t charged_bytes);
+
   TaskHandle::base* self_;  // the producer, which owns this
-  AttemptId attempt_;
-  ChannelIndex channel_;  // at the consumer
-  TaskHandle consumer_;
+  const TaskDeployment* deployment_;
+  BatchPool** pool_;                // of the core, which is made after its channels
+  std::optional<Error>* failure_;  // of the task, if something cannot be sent
+  ChannelEnd consumer_;
+  TaskPeer peer_;
 };
 
-// State of a task actor: a TaskCore and its connections. It reports every change of state to the
-// JobManager, ends itself when finished, failed or cancelled, and never blocks but in user code.
+// State of a task actor: a TaskCore and its connections. It reports every change of state to its
+// TaskHost, ends itself when finished, failed or cancelled, and never blocks but in user code.
 class TaskActor : public TaskEnvironment {
  public:
   static constexpr const char* name = "task";
 
   // Makes core and channels; nothing runs before start().
   void deploy(TaskHandle::base* self, TaskHandle handle, const EngineContext& engine,
-              DeployTask deployment);
+              TaskDeployment deployment);
   void wire(const WireTask& wiring);
   void start();
-  void cancel();
+  void cancel(const CancelTask& cancel);
   void receive(DeliverElement& delivery);
+  void receive(DeliverFrame& delivery);
   void credit(ReturnCredit& credit);
   void assign(const AssignSplit& answer);
   void step();
@@ -50,14 +74,15 @@ class TaskActor : public TaskEnvironment {
   void request_split() override;
 
  private:
-  // Where an input channel's credit goes.
+  // Where an input channel's credit goes, and what comes from there.
   struct Producer {
-    std::uint32_t exchange;
-    std::uint32_t lane;
-    TaskHandle task;
+    ChannelEnd end;
+    TaskPeer peer;
+    const BatchType* batch;
   };
 
   [[nodiscard]] std::vector<OperatorContext> make_contexts();
+  [[nodiscard]] Result<Element> decode(ElementFrame& frame);
   void schedule_step();
   void schedule_step_at(ProcessingTime time);
   void finish();
@@ -68,13 +93,14 @@ class TaskActor : public TaskEnvironment {
               std::vector<OperatorChain::SinkCommit> commits = {});
 
   TaskHandle::base* self_ = nullptr;
-  TaskHandle handle_;  // to itself, for the enumerator's answers; cleared at the end
+  TaskHandle handle_;  // to itself, for steps; cleared at the end
   const EngineContext* engine_ = nullptr;
-  DeployTask deployment_;
+  TaskDeployment deployment_;
   Logger log_;
-  std::vector<std::unique_ptr<LocalChannel>> channels_;
-  std::vector<Producer> producers_;
-  std::optional<CoordinatorHandle> enumerator_;
+  std::vector<std::unique_ptr<TaskChannel>> channels_;
+  std::vector<Producer> producers_;  // by input channel
+  BatchPool* pool_ = nullptr;
+  std::optional<Error> send_failure_;
   std::unique_ptr<TaskCore> core_;
   bool running_ = false;
   bool ended_ = false;
@@ -84,6 +110,6 @@ class TaskActor : public TaskEnvironment {
 
 [[nodiscard]] TaskHandle::behavior_type task_actor(TaskHandle::stateful_pointer<TaskActor> self,
                                                    const EngineContext* engine,
-                                                   DeployTask deployment);
+                                                   TaskDeployment deployment);
 
 }  // namespace weir

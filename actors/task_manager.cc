@@ -1,112 +1,112 @@
 #include "actors/task_manager.h"
 
-#include <chrono>
-#include <utility>
-
-#include "actors/operator_coordinator.h"
-#include "actors/task_actor.h"
-#include "base/limits.h"
+#include <string>
 
 namespace weir {
-namespace {
 
-constexpr std::chrono::milliseconds watchdog_interval{250};
-
-}  // namespace
-
-TaskManager::~TaskManager() {
-  for (const auto& [job, coordinators] : coordinators_) {
-    for (const auto& coordinator : coordinators)
-      caf::anon_send_exit(coordinator, caf::exit_reason::user_shutdown);
-  }
-  for (const auto& [address, task] : tasks_)
-    caf::anon_send_exit(address, caf::exit_reason::user_shutdown);
-}
-
-void TaskManager::begin(TaskManagerHandle::base* self, const EngineContext& engine) {
+void TaskManager::begin(TaskManagerHandle::base* self, const EngineContext& engine,
+                        TaskManagerOptions options) {
   self_ = self;
   engine_ = &engine;
+  options_ = std::move(options);
   self_->set_down_handler([this](const caf::down_msg& down) { on_down(down); });
-  // In simulation nothing is ever stuck, and a clock that jumps would say so.
-  if (engine_->threads)
-    self_->delayed_send(caf::actor_cast<TaskManagerHandle>(self_), watchdog_interval, CheckTasks{});
+  self_->monitor(options_.resource_manager);
+  self_->send(options_.resource_manager,
+              RegisterTaskManager{options_.registration, caf::actor_cast<TaskManagerHandle>(self_),
+                                  options_.node});
+  if (engine_->heartbeat_interval.count() == 0) return;
+  last_answer_ = last_round_ = engine_->clock->now();
+  self_->delayed_send(caf::actor_cast<TaskManagerHandle>(self_), engine_->heartbeat_interval,
+                      HeartbeatRound{});
 }
 
-void TaskManager::deploy_coordinator(DeployCoordinator deployment) {
-  const auto [job, attempt, node, plan, job_manager] = deployment;
-  auto coordinator =
-      spawn_actor<CoordinatorHandle>(self_->system(), *engine_, Placement::own_thread,
-                                     operator_coordinator, engine_, std::move(deployment));
-  coordinators_[job].push_back(coordinator);
-  self_->send(job_manager, CoordinatorDeployed{attempt, node, std::move(coordinator)});
+void TaskManager::start_host(const StartTaskHost& request) {
+  const std::pair key{request.job, request.attempt};
+  if (hosts_.contains(key)) return;  // told twice
+  hosts_.emplace(key, Host{request.host, request.job_manager, false});
+  options_.launcher->start(
+      request, [self = caf::actor_cast<TaskManagerHandle>(self_), job = request.job,
+                attempt = request.attempt](std::optional<Error> error) {
+        caf::anon_send(self, TaskHostEnded{job, attempt, std::move(error)});
+      });
 }
 
-void TaskManager::deploy_task(DeployTask deployment) {
-  Task task{deployment.job,   deployment.attempt,     deployment.task,
-            deployment.probe, deployment.job_manager, 0};
-  const bool blocking = deployment.plan->vertex(deployment.task.vertex).blocking;
-  auto handle = spawn_actor<TaskHandle>(self_->system(), *engine_,
-                                        blocking ? Placement::own_thread : Placement::shared,
-                                        task_actor, engine_, std::move(deployment));
-  self_->monitor(handle);
-  self_->send(task.job_manager, TaskDeployed{task.attempt, task.id, handle});
-  tasks_.emplace(handle->address(), std::move(task));
+void TaskManager::kill_host(const KillTaskHost& request) {
+  const auto found = hosts_.find({request.job, request.attempt});
+  if (found == hosts_.end()) return;
+  if (options_.launcher->kill(request.job, request.attempt)) return;  // its end is reported
+  self_->send(found->second.job_manager,
+              TaskHostExited{request.attempt, found->second.index,
+                             Error{Errc::task_stuck, "its tasks cannot be ended from outside"},
+                             true});
 }
 
 void TaskManager::release(JobId job) {
-  for (const auto& coordinator : coordinators_[job]) {
-    self_->send_exit(coordinator, caf::exit_reason::user_shutdown);
+  for (auto& [key, host] : hosts_) {
+    if (key.first == job) host.released = true;
   }
-  coordinators_.erase(job);
-  for (const auto& [address, task] : tasks_) {
-    if (task.job == job) self_->send_exit(address, caf::exit_reason::user_shutdown);
-  }
+  options_.launcher->release(job);
 }
 
-// A task that ended by itself has told its JobManager so, which ignores what comes after.
+void TaskManager::on_host_ended(const TaskHostEnded& ended) {
+  const auto found = hosts_.find({ended.job, ended.attempt});
+  if (found == hosts_.end()) return;
+  const Host host = std::move(found->second);
+  hosts_.erase(found);
+  if (host.released) return;
+  self_->send(host.job_manager,
+              TaskHostExited{ended.attempt, host.index,
+                             ended.error.value_or(Error{Errc::process_lost, "it has ended"}),
+                             false});
+}
+
+void TaskManager::on_heartbeat_answer(const HeartbeatAnswer& answer) {
+  if (answer.registration != options_.registration) return;
+  if (answer.refused) return end(*answer.refused);
+  last_answer_ = engine_->clock->now();
+}
+
+// A round that comes late says that this process was frozen: then the answers to judge by are still on their way.
+void TaskManager::heartbeat() {
+  const MonotonicTime now = engine_->clock->now();
+  if (now - last_round_ > 2 * engine_->heartbeat_interval) last_answer_ = now;
+  last_round_ = now;
+  if (now - last_answer_ > patience()) {
+    return end({Errc::timeout, "the master has not answered for " +
+                                   std::to_string(patience().count() / 1000) + " s"});
+  }
+  self_->send(options_.resource_manager, TaskManagerHeartbeat{options_.registration});
+  self_->delayed_send(caf::actor_cast<TaskManagerHandle>(self_), engine_->heartbeat_interval,
+                      HeartbeatRound{});
+}
+
+LogText TaskManager::read_log(const QueryLog& query) {
+  return options_.launcher->read_log(query);
+}
+
 void TaskManager::on_down(const caf::down_msg& down) {
-  const auto found = tasks_.find(down.source);
-  if (found == tasks_.end()) return;
-  const Task task = std::move(found->second);
-  tasks_.erase(found);
-  if (down.reason == caf::exit_reason::normal) return;
-  Error error{Errc::actor_lost,
-              "task " + task.probe->name + " died: " + self_->system().render(down.reason)};
-  self_->send(task.job_manager,
-              TaskChanged{task.attempt, task.id, TaskState::failed, std::move(error), {}});
+  if (down.source != options_.resource_manager->address()) return;
+  end({Errc::actor_lost, "the connection to the master was lost"});
 }
 
-void TaskManager::check_tasks() {
-  self_->delayed_send(caf::actor_cast<TaskManagerHandle>(self_), watchdog_interval, CheckTasks{});
-  const std::int64_t now_ns = engine_->clock->now().time_since_epoch().count();
-  for (auto& [address, task] : tasks_) {
-    const std::int64_t began_ns = task.probe->metrics.step_began_ns.load(std::memory_order_relaxed);
-    if (began_ns == 0 || began_ns == task.reported_step_ns) continue;
-    const std::chrono::nanoseconds held{now_ns - began_ns};
-    if (held < limits::stuck_after) continue;
-    task.reported_step_ns = began_ns;
-    const auto stage = task.probe->metrics.stage_called.load(std::memory_order_relaxed);
-    engine_->logger.warning(
-        "task " + task.probe->name + " has been in the user function of '" +
-        task.probe->stage_names[stage] + "' for over " +
-        std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(held).count()) +
-        " ms and holds its thread; mark the step .blocking() if it waits for something");
-  }
+void TaskManager::end(Error why) {
+  options_.on_end(why);
+  self_->quit(caf::exit_reason::user_shutdown);
 }
 
 TaskManagerHandle::behavior_type task_manager(TaskManagerHandle::stateful_pointer<TaskManager> self,
                                               const EngineContext* engine,
-                                              ResourceManagerHandle resource_manager,
-                                              std::uint32_t slots) {
+                                              TaskManagerOptions options) {
   auto* state = &self->state;
-  state->begin(self, *engine);
-  self->send(resource_manager,
-             RegisterTaskManager{caf::actor_cast<TaskManagerHandle>(self), slots});
+  state->begin(self, *engine, std::move(options));
   return {
-      [state](const DeployCoordinator& m) { state->deploy_coordinator(m); },
-      [state](const DeployTask& m) { state->deploy_task(m); },
+      [state](const StartTaskHost& m) { state->start_host(m); },
+      [state](const KillTaskHost& m) { state->kill_host(m); },
       [state](const ReleaseJob& m) { state->release(m.job); },
-      [state](const CheckTasks&) { state->check_tasks(); },
+      [state](const TaskHostEnded& m) { state->on_host_ended(m); },
+      [state](const HeartbeatAnswer& m) { state->on_heartbeat_answer(m); },
+      [state](const HeartbeatRound&) { state->heartbeat(); },
+      [state](const QueryLog& m) { return state->read_log(m); },
   };
 }
 

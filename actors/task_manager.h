@@ -1,55 +1,65 @@
-// The actor that starts and supervises tasks.
+// The actor that offers a worker's slots, and starts and supervises task hosts there.
 #pragma once
 
 #include <caf/all.hpp>
 #include <map>
 #include <memory>
-#include <set>
-#include <string>
-#include <vector>
+#include <optional>
+#include <utility>
 
 #include "actors/engine_context.h"
 #include "actors/messages.h"
+#include "actors/task_host_launcher.h"
 
 namespace weir {
 
-// Spawns task actors and coordinators on request, tells the JobManager when one dies without having
-// said how it ended, and names tasks that hold their thread for too long in user code.
+struct TaskManagerOptions {
+  RegistrationId registration;
+  NodeInfo node;
+  ResourceManagerHandle resource_manager;
+  std::shared_ptr<TaskHostLauncher> launcher;  // for this TaskManager alone
+  // Called once when it ends by itself, and why: the master is gone, does not answer, or refused it.
+  std::function<void(const Error&)> on_end = [](const Error&) {};
+};
+
+// Lives as long as its registration: a worker that lost its master, or was given up by it, makes a new one. Whatever it has
+// started ends with it, so two registrations of a worker never run side by side.
 class TaskManager {
  public:
   static constexpr const char* name = "task-manager";
 
-  TaskManager() = default;
-  TaskManager(const TaskManager&) = delete;
-  TaskManager& operator=(const TaskManager&) = delete;
-  // No task or coordinator outlives its TaskManager.
-  ~TaskManager();
-
-  void begin(TaskManagerHandle::base* self, const EngineContext& engine);
-  void deploy_coordinator(DeployCoordinator deployment);
-  void deploy_task(DeployTask deployment);
+  void begin(TaskManagerHandle::base* self, const EngineContext& engine,
+             TaskManagerOptions options);
+  void start_host(const StartTaskHost& request);
+  void kill_host(const KillTaskHost& request);
   void release(JobId job);
-  void check_tasks();
+  void on_host_ended(const TaskHostEnded& ended);
+  void on_heartbeat_answer(const HeartbeatAnswer& answer);
+  void heartbeat();
+  [[nodiscard]] LogText read_log(const QueryLog& query);
   void on_down(const caf::down_msg& down);
 
  private:
-  struct Task {
-    JobId job;
-    AttemptId attempt;
-    TaskId id;
-    std::shared_ptr<TaskProbe> probe;
+  struct Host {
+    HostIndex index;
     JobManagerHandle job_manager;
-    std::int64_t reported_step_ns = 0;  // of the step that was last named as stuck
+    bool released = false;
   };
+
+  void end(Error why);
+  // Within what the master waits before it gives this worker's work to another.
+  [[nodiscard]] Duration patience() const { return engine_->heartbeat_timeout * 6 / 10; }
 
   TaskManagerHandle::base* self_ = nullptr;
   const EngineContext* engine_ = nullptr;
-  std::map<caf::actor_addr, Task> tasks_;
-  std::map<JobId, std::vector<CoordinatorHandle>> coordinators_;
+  TaskManagerOptions options_;
+  std::map<std::pair<JobId, AttemptId>, Host> hosts_;
+  MonotonicTime last_answer_{};
+  MonotonicTime last_round_{};
 };
 
 [[nodiscard]] TaskManagerHandle::behavior_type task_manager(
     TaskManagerHandle::stateful_pointer<TaskManager> self, const EngineContext* engine,
-    ResourceManagerHandle resource_manager, std::uint32_t slots);
+    TaskManagerOptions options);
 
 }  // namespace weir

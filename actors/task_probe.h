@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "actors/job_status.h"
+#include "base/clock.h"
 #include "dataflow/operator.h"
 #include "dataflow/runtime/task_metrics.h"
 
 namespace weir {
 
-// Shared by the task, which writes the metrics, and its JobManager and TaskManager, which read
-// them.
+// Shared by the task, which writes the metrics, and its TaskHost, which reads them.
 struct TaskProbe {
   TaskProbe(TaskId id, std::string task_name, std::vector<std::string> stages)
       : task(id),
@@ -27,5 +27,8 @@ struct TaskProbe {
   TaskMetrics metrics;
   std::vector<OperatorMetrics> operators;  // by stage
 };
+
+// The figures as they are now.
+[[nodiscard]] TaskReport make_report(const TaskProbe& probe, MonotonicTime now);
 
 }  // namespace weir

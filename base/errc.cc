@@ -40,6 +40,14 @@ std::string_view name_of(Errc code) {
       return "connection_lost";
     case Errc::too_large:
       return "too_large";
+    case Errc::process_lost:
+      return "process_lost";
+    case Errc::cluster_unreachable:
+      return "cluster_unreachable";
+    case Errc::plan_mismatch:
+      return "plan_mismatch";
+    case Errc::no_such_job:
+      return "no_such_job";
   }
   WEIR_CHECK(false);
   return {};

@@ -40,6 +40,14 @@ enum class Errc {
   connection_lost,
   // One record or message is larger than the wire carries: make it smaller.
   too_large,
+  // The process that ran a job's tasks ended: see its signal or exit code and its last lines.
+  process_lost,
+  // A node of the cluster cannot be reached or refuses us: see address, secret and version.
+  cluster_unreachable,
+  // The program builds another plan on a worker than at submission: describe must depend on options only.
+  plan_mismatch,
+  // The cluster knows no such job: `job list --all` shows those it knows.
+  no_such_job,
 };
 
 // The code's name as written above, for logs and messages.

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "dataflow/plan/job_graph.h"
 
 namespace weir {
 namespace {
@@ -261,20 +262,25 @@ std::vector<std::vector<ChannelEnd>> output_channels(const PhysicalPlan& plan, V
   return exchanges;
 }
 
+const BatchType& batch_type_of_exchange(const PhysicalPlan& plan, VertexId producer,
+                                        std::uint32_t exchange) {
+  for (const ChainStage& stage : plan.vertex(producer).chain.stages) {
+    for (std::size_t port = 0; port < stage.targets.size(); ++port) {
+      for (const ChainTarget& target : stage.targets[port]) {
+        if (target.kind == ChainTarget::Kind::exchange && target.index == exchange) {
+          return *stage.outputs[port].batch;
+        }
+      }
+    }
+  }
+  WEIR_CHECK(false);
+  return *plan.vertex(producer).chain.stages.front().outputs.front().batch;
+}
+
 std::uint64_t channel_window_bytes(const PhysicalPlan& plan, VertexId consumer) {
   const std::size_t channels = std::max<std::size_t>(1, input_channels(plan, consumer, {0}).size());
   return std::clamp(limits::gate_bytes_max / channels, limits::channel_bytes_min,
                     limits::channel_bytes_max);
-}
-
-std::uint32_t slots_needed(const PhysicalPlan& plan) {
-  std::map<std::string, std::uint32_t> widest;
-  for (const Vertex& vertex : plan.vertices) {
-    widest[vertex.slot_group] = std::max(widest[vertex.slot_group], vertex.parallelism);
-  }
-  std::uint32_t total = 0;
-  for (const auto& [group, parallelism] : widest) total += parallelism;
-  return total;
 }
 
 std::vector<std::uint32_t> pipelined_regions(const PhysicalPlan& plan) {
@@ -293,7 +299,7 @@ std::string explain(const PhysicalPlan& plan) {
   std::uint32_t tasks = 0;
   for (const Vertex& vertex : plan.vertices) tasks += vertex.parallelism;
   text += "\nPhysical plan: " + plural(tasks, "task") + " in " +
-          plural(slots_needed(plan), "slot") + "\n";
+          plural(slots_needed(make_job_graph(plan)), "slot") + "\n";
   for (const Vertex& vertex : plan.vertices) {
     text += "  [" + std::to_string(vertex.id.value) + "] " + vertex.name + "\n";
     text += "      parallelism " + std::to_string(vertex.parallelism);

@@ -22,6 +22,7 @@ struct PhysicalEdge {
   VertexId to;
   InputPort port;
   Partitioning partitioning;
+  friend bool operator==(const PhysicalEdge&, const PhysicalEdge&) = default;
 };
 
 // A chain of steps that runs as one task per subtask.
@@ -71,11 +72,12 @@ struct ChannelEnd {
                                                                    VertexId vertex,
                                                                    SubtaskIndex subtask);
 
+// What a producer puts out on one of its exchanges.
+[[nodiscard]] const BatchType& batch_type_of_exchange(const PhysicalPlan& plan, VertexId producer,
+                                                      std::uint32_t exchange);
+
 // What flow control grants a channel into a vertex: its share of the gate, within bounds.
 [[nodiscard]] std::uint64_t channel_window_bytes(const PhysicalPlan& plan, VertexId consumer);
-
-// Slots needed per sharing group: the largest parallelism in it; and their sum.
-[[nodiscard]] std::uint32_t slots_needed(const PhysicalPlan& plan);
 
 // Vertices that must restart together: the component over pipelined edges, by vertex.
 [[nodiscard]] std::vector<std::uint32_t> pipelined_regions(const PhysicalPlan& plan);

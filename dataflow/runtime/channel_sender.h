@@ -54,6 +54,8 @@ class ChannelSender {
   // Whether everything has left.
   [[nodiscard]] bool drained() const { return waiting_.empty(); }
   [[nodiscard]] std::int64_t in_flight_bytes() const { return in_flight_bytes_; }
+  // Charged in all.
+  [[nodiscard]] std::uint64_t sent_bytes() const { return sent_bytes_; }
 
  private:
   void drain() {
@@ -64,6 +66,7 @@ class ChannelSender {
         charge = (*batch)->bytes();
       }
       in_flight_bytes_ += static_cast<std::int64_t>(charge);
+      sent_bytes_ += charge;
       Element element = std::move(waiting_.front());
       waiting_.pop_front();
       transport_->send(std::move(element), charge);
@@ -73,6 +76,7 @@ class ChannelSender {
   ChannelTransport* transport_;
   std::int64_t window_bytes_;
   std::int64_t in_flight_bytes_ = 0;
+  std::uint64_t sent_bytes_ = 0;
   std::deque<Element>
       waiting_;  // a batch or two and control elements: writers ask has_room() first
 };

@@ -15,6 +15,7 @@ void InputGate::put(ChannelIndex channel, ChargedElement content) {
   Channel& to = at(channel);
   WEIR_CHECK(!to.ended);
   to.ended = std::holds_alternative<EndOfInput>(content.element);
+  queued_bytes_ += content.charged_bytes;
   to.queue.push_back(std::move(content));
   ++queued_;
 }
@@ -31,6 +32,7 @@ std::optional<GateItem> InputGate::take(InputSelection selection) {
                   .content = std::move(channel.queue.front())};
     channel.queue.pop_front();
     --queued_;
+    queued_bytes_ -= item.content.charged_bytes;
     return item;
   }
   return std::nullopt;
@@ -45,6 +47,7 @@ std::vector<GateItem> InputGate::drain() {
     channels_[i].queue.clear();
   }
   queued_ = 0;
+  queued_bytes_ = 0;
   return all;
 }
 

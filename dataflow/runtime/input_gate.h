@@ -52,6 +52,8 @@ class InputGate {
   }
   [[nodiscard]] bool empty() const { return queued_ == 0; }
   [[nodiscard]] std::size_t queued_elements() const { return queued_; }
+  // What the senders of the queued elements were charged.
+  [[nodiscard]] std::uint64_t queued_bytes() const { return queued_bytes_; }
 
   // Everything still queued, for giving back its credit when the task ends early. Leaves the gate
   // empty.
@@ -69,6 +71,7 @@ class InputGate {
   std::vector<Channel> channels_;
   std::size_t next_ = 0;  // where the round-robin goes on
   std::size_t queued_ = 0;
+  std::uint64_t queued_bytes_ = 0;
 };
 
 }  // namespace weir

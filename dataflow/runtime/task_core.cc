@@ -74,10 +74,15 @@ TaskCore::TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& enviro
       chain_(spec, std::move(wiring.contexts), exchanges_, pool_, metrics),
       is_source_(spec.stages.front().role == StageRole::source) {
   WEIR_CHECK(is_source_ == wiring.input_channels.empty());
+  std::uint64_t windows = 0;
+  for (const auto& exchange : wiring.exchanges)
+    windows += exchange.window_bytes * exchange.transports.size();
+  set(metrics_->window_bytes, windows);
 }
 
 void TaskCore::receive(ChannelIndex channel, ChargedElement content) {
   gate_.put(channel, std::move(content));
+  set(metrics_->queued_bytes, gate_.queued_bytes());
 }
 
 void TaskCore::add_credit(std::uint32_t exchange, std::uint32_t consumer, std::uint64_t bytes,
@@ -107,6 +112,7 @@ void TaskCore::no_more_splits() {
 
 Result<StepOutcome> TaskCore::step() {
   const MonotonicTime begin = clock_->now();
+  end_backpressure(begin);
   set(metrics_->step_began_ns, std::int64_t{begin.time_since_epoch().count()});
   const StepBudget budget(*clock_, limits::step_time_max);
   bool starved = false;
@@ -122,9 +128,32 @@ Result<StepOutcome> TaskCore::step() {
   } while (!starved && !budget.spent());
   for (auto& exchange : exchanges_) exchange->flush_to_idle_receivers();
   if (valve_) set(metrics_->watermark_ms, valve_->current().ms);
-  add(metrics_->busy_ns, static_cast<std::uint64_t>((clock_->now() - begin).count()));
+  measure_channels();
+  const MonotonicTime end = clock_->now();
+  add(metrics_->busy_ns, static_cast<std::uint64_t>((end - begin).count()));
   set(metrics_->step_began_ns, std::int64_t{0});
+  if (starved && !chain_.wants_input() && !chain_.ended())
+    set(metrics_->backpressured_since_ns, std::int64_t{end.time_since_epoch().count()});
   return outcome(starved);
+}
+
+void TaskCore::end_backpressure(MonotonicTime now) {
+  const std::int64_t since = metrics_->backpressured_since_ns.load(std::memory_order_relaxed);
+  if (since == 0) return;
+  add(metrics_->backpressured_ns, static_cast<std::uint64_t>(now.time_since_epoch().count() - since));
+  set(metrics_->backpressured_since_ns, std::int64_t{0});
+}
+
+void TaskCore::measure_channels() {
+  std::uint64_t sent = 0;
+  std::uint64_t in_flight = 0;
+  for (const auto& sender : senders_) {
+    sent += sender->sent_bytes();
+    in_flight += static_cast<std::uint64_t>(sender->in_flight_bytes());
+  }
+  set(metrics_->bytes_out, sent);
+  set(metrics_->in_flight_bytes, in_flight);
+  set(metrics_->queued_bytes, gate_.queued_bytes());
 }
 
 Result<void> TaskCore::advance_exchanges() {
@@ -186,6 +215,7 @@ bool TaskCore::take_from_gate() {
     return true;
   }
   add(metrics_->records_in, (*batch)->size());
+  add(metrics_->bytes_in, item->content.charged_bytes);
   charged_.emplace(item->channel, item->content.charged_bytes);
   chain_.feed(item->port, std::move(*batch));
   return true;
@@ -216,7 +246,6 @@ void TaskCore::end_channel(ChannelIndex channel, InputPort port) {
 StepOutcome TaskCore::outcome(bool starved) {
   if (chain_.ended() && everything_left()) return {StepOutcome::Kind::finished, {}};
   if (!starved) return {StepOutcome::Kind::again, {}};
-  set(metrics_->backpressured, !chain_.wants_input() && !chain_.ended());
   auto wake_at = chain_.next_timer();
   const auto consider = [&wake_at](ProcessingTime time) {
     if (!wake_at || time < *wake_at) wake_at = time;

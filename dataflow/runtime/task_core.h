@@ -86,6 +86,8 @@ class TaskCore {
   }
   void close() { chain_.close(); }
 
+  // For batches that come and go encoded.
+  [[nodiscard]] BatchPool& pool() { return pool_; }
   [[nodiscard]] const InputGate& gate() const { return gate_; }
   [[nodiscard]] const WatermarkValve* valve() const { return valve_ ? &*valve_ : nullptr; }
 
@@ -99,6 +101,8 @@ class TaskCore {
   void feed_valve_output(const ValveOutput& output);
   void end_channel(ChannelIndex channel, InputPort port);
   void settle_consumed();
+  void end_backpressure(MonotonicTime now);
+  void measure_channels();
   [[nodiscard]] Result<void> advance_exchanges();
   [[nodiscard]] bool everything_left() const;
   [[nodiscard]] StepOutcome outcome(bool starved);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "actors/run.h"
 #include "base/random.h"
 #include "dataflow/api/weir.h"
@@ -10,18 +12,20 @@ namespace weir {
 namespace {
 
 constexpr NodeId source{0};
-constexpr NodeId sink{9};
+constexpr NodeId sink{2};
 const Error boom{Errc::user_code, "boom"};
 const std::optional<Error> none;
 
 // Two vertices of parallelism 2: source and keyed count.
-std::shared_ptr<const PhysicalPlan> small_plan() {
+JobGraph small_graph() {
   Job job("small");
   (void)job.source("numbers", from_sequence(0, 9))
       .key_by([](std::int64_t n) { return n; })
       .count("count")
       .collect();
-  return *make_plan(job, {.parallelism = 2});
+  JobGraph graph = make_job_graph(**make_plan(job, {.parallelism = 2}));
+  graph.nodes[sink.value].commits = true;
+  return graph;
 }
 
 // A graph with a committing sink, and the tasks it has.
@@ -37,6 +41,7 @@ class ExecutionGraphTest : public testing::Test {
   void run_all() {
     (void)graph_.on_start();
     (void)graph_.on_slots_granted();
+    (void)graph_.on_hosts_started();
     (void)graph_.on_coordinator_opened(source, none);
     (void)graph_.on_coordinator_opened(sink, none);
     for (const TaskId task : graph_.tasks()) (void)graph_.on_task_deployed(task);
@@ -44,8 +49,7 @@ class ExecutionGraphTest : public testing::Test {
       (void)graph_.on_task_changed(task, TaskState::running, none);
   }
 
-  std::shared_ptr<const PhysicalPlan> plan_ = small_plan();
-  ExecutionGraph graph_{*plan_, {source, sink}, {sink}};
+  ExecutionGraph graph_{small_graph()};
 };
 
 TEST_F(ExecutionGraphTest, asks_for_as_many_slots_as_the_widest_vertex) {
@@ -57,10 +61,12 @@ TEST_F(ExecutionGraphTest, asks_for_as_many_slots_as_the_widest_vertex) {
 
 TEST_F(ExecutionGraphTest, deploys_only_when_every_coordinator_is_open) {
   (void)graph_.on_start();
-  EXPECT_TRUE(has<OpenCoordinators>(graph_.on_slots_granted()));
+  EXPECT_TRUE(has<StartHosts>(graph_.on_slots_granted()));
+  EXPECT_TRUE(has<OpenAllCoordinators>(graph_.on_hosts_started()));
+  EXPECT_TRUE(graph_.on_hosts_started().empty()) << "told twice";
   EXPECT_TRUE(graph_.on_coordinator_opened(source, none).empty());
   EXPECT_TRUE(graph_.on_coordinator_opened(source, none).empty()) << "told twice";
-  EXPECT_TRUE(has<DeployTasks>(graph_.on_coordinator_opened(sink, none)));
+  EXPECT_TRUE(has<DeployAllTasks>(graph_.on_coordinator_opened(sink, none)));
 }
 
 TEST_F(ExecutionGraphTest, connects_tasks_once_the_last_is_deployed) {
@@ -71,7 +77,7 @@ TEST_F(ExecutionGraphTest, connects_tasks_once_the_last_is_deployed) {
   const auto tasks = graph_.tasks();
   for (std::size_t i = 0; i + 1 < tasks.size(); ++i)
     EXPECT_TRUE(graph_.on_task_deployed(tasks[i]).empty());
-  EXPECT_TRUE(has<ConnectTasks>(graph_.on_task_deployed(tasks.back())));
+  EXPECT_TRUE(has<StartAllTasks>(graph_.on_task_deployed(tasks.back())));
   EXPECT_TRUE(graph_.on_task_deployed(tasks.back()).empty()) << "told twice";
 }
 
@@ -116,8 +122,8 @@ TEST_F(ExecutionGraphTest, a_task_that_fails_cancels_the_others_then_aborts_then
   run_all();
   const auto tasks = graph_.tasks();
   const auto actions = graph_.on_task_changed(tasks.front(), TaskState::failed, boom);
-  ASSERT_TRUE(has<CancelTasks>(actions));
-  EXPECT_EQ(std::get<CancelTasks>(actions.front()).tasks.size(), tasks.size() - 1);
+  ASSERT_TRUE(has<Cancel>(actions));
+  EXPECT_EQ(std::get<Cancel>(actions.front()).tasks.size(), tasks.size() - 1);
   EXPECT_EQ(graph_.state(), JobState::failing);
   for (std::size_t i = 1; i + 1 < tasks.size(); ++i) {
     EXPECT_TRUE(graph_.on_task_changed(tasks[i], TaskState::canceled, none).empty());
@@ -149,9 +155,9 @@ TEST_F(ExecutionGraphTest, a_task_deployed_after_the_cancel_is_cancelled_then) {
   (void)graph_.on_slots_granted();
   (void)graph_.on_coordinator_opened(source, none);
   (void)graph_.on_coordinator_opened(sink, none);
-  EXPECT_FALSE(has<CancelTasks>(graph_.on_cancel()));
+  EXPECT_FALSE(has<Cancel>(graph_.on_cancel()));
   for (const TaskId task : graph_.tasks())
-    EXPECT_TRUE(has<CancelTasks>(graph_.on_task_deployed(task)));
+    EXPECT_TRUE(has<Cancel>(graph_.on_task_deployed(task)));
 }
 
 TEST_F(ExecutionGraphTest, tasks_that_do_not_end_are_given_up_by_name) {
@@ -178,7 +184,8 @@ TEST_F(ExecutionGraphTest, random_events_never_break_the_invariants) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    ExecutionGraph graph(*plan_, {source, sink}, {sink});
+    ExecutionGraph graph(small_graph());
+    std::set<TaskId> deployed;
     int ends = 0;
     bool committed = false;
     bool aborted = false;
@@ -196,26 +203,27 @@ TEST_F(ExecutionGraphTest, random_events_never_break_the_invariants) {
       const auto error = random.below(40) == 0 ? std::optional(boom) : none;
       switch (random.below(12)) {
         case 0:
-          watch(graph.on_slots_granted());
+          watch(random.below(2) == 0 ? graph.on_slots_granted() : graph.on_hosts_started());
           break;
         case 1:
           watch(graph.on_coordinator_opened(random.below(2) == 0 ? source : sink, error));
           break;
         case 2:
         case 3:
+          deployed.insert(task);
           watch(graph.on_task_deployed(task));
           break;
         case 4:
         case 5:
         case 6:
-          if (graph.is_deployed(task))
+          if (deployed.contains(task))
             watch(graph.on_task_changed(task, TaskState::finished, none));
           break;
         case 7:
-          if (graph.is_deployed(task)) watch(graph.on_task_changed(task, TaskState::running, none));
+          if (deployed.contains(task)) watch(graph.on_task_changed(task, TaskState::running, none));
           break;
         case 8:
-          if (graph.state_of(task) == TaskState::canceling && graph.is_deployed(task)) {
+          if (graph.state_of(task) == TaskState::canceling && deployed.contains(task)) {
             watch(graph.on_task_changed(task, TaskState::canceled, none));
           }
           break;

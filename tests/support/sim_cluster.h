@@ -14,25 +14,46 @@
 namespace weir {
 
 // How a simulated job ended: its outcome, or nothing if it got stuck (no actor has anything to do,
-// no timer is set, and the job has not ended).
+// no timer is set or an hour has passed, and the job has not ended).
 struct SimResult {
   std::optional<JobOutcome> outcome;
   std::uint64_t steps = 0;
   std::size_t actors_left = 0;  // besides those of the cluster
 };
 
+// What happens to a worker: its TaskManager dies, or is frozen for so long that the master gives it up, and thaws.
+enum class WorkerFault : std::uint8_t { none, dies, freezes };
+
 struct SimOptions {
   std::uint64_t seed = 0;
-  std::uint32_t slots = 4;
+  std::uint32_t slots = 4;    // of all workers together; a multiple of their number
+  std::uint32_t workers = 1;  // with one, all tasks are in one host; with several, hosts exchange frames
   FaultInjection* faults = nullptr;
   std::optional<std::uint64_t> cancel_at_step = {};
   JobSettings settings = {};
 };
 
-// Runs the plan on Dispatcher, ResourceManager, TaskManager, JobManager, coordinators and tasks,
-// the same classes as in production. Each step lets a random actor handle one message, so the
-// messages of any actor may be delayed against those of all others for any time; time passes only
-// when nothing else can happen.
+// Dispatcher, ResourceManager, TaskManagers, TaskHosts, JobManagers, coordinators and tasks, the same classes as in
+// production. Each step lets a random actor handle one message, so the messages of any actor may be delayed against those
+// of all others for any time; time passes only when nothing else can happen.
+class SimCluster {
+ public:
+  explicit SimCluster(const SimOptions& options);
+  SimCluster(const SimCluster&) = delete;
+  SimCluster& operator=(const SimCluster&) = delete;
+  ~SimCluster();
+
+  // Runs one job to its end; at step `fault_at` of it the fault happens to a worker drawn from the seed. A worker that has
+  // lost its registration makes a new one, as a node does.
+  [[nodiscard]] SimResult run(std::shared_ptr<const PhysicalPlan> plan,
+                              WorkerFault fault = WorkerFault::none, std::uint64_t fault_at = 0);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// One job on a fresh cluster.
 [[nodiscard]] SimResult simulate(std::shared_ptr<const PhysicalPlan> plan,
                                  const SimOptions& options);
 

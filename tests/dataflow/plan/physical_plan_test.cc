@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "dataflow/api/weir.h"
+#include "dataflow/plan/job_graph.h"
 #include "tests/dataflow/plan/random_job.h"
 
 namespace weir {
@@ -141,13 +142,17 @@ TEST(PhysicalPlan, key_groups_of_a_chain_are_those_of_its_keyed_step) {
   EXPECT_EQ(plan->vertices[0].chain.exchanges[0].max_parallelism, 512U);
 }
 
+std::uint32_t slots_needed_by(const PhysicalPlan& plan) {
+  return slots_needed(make_job_graph(plan));
+}
+
 TEST(PhysicalPlan, slots_are_shared_within_a_group_and_added_between_groups) {
-  EXPECT_EQ(slots_needed(*plan_of([](auto in) { return in.map(same).parallelism(5); })), 5U);
+  EXPECT_EQ(slots_needed_by(*plan_of([](auto in) { return in.map(same).parallelism(5); })), 5U);
   EXPECT_EQ(
-      slots_needed(*plan_of([](auto in) { return in.map(same).parallelism(5).slot_group("own"); })),
+      slots_needed_by(*plan_of([](auto in) { return in.map(same).parallelism(5).slot_group("own"); })),
       7U);
   EXPECT_EQ(
-      slots_needed(*plan_of([](auto in) { return in.map(same).parallelism(1).slot_group("own"); })),
+      slots_needed_by(*plan_of([](auto in) { return in.map(same).parallelism(1).slot_group("own"); })),
       3U);
 }
 

@@ -117,7 +117,7 @@ TEST(TaskCore, keeps_credit_while_its_output_is_stalled) {
   for (int i = 0; i < 3; ++i) task.receive(0, {i});
   EXPECT_EQ(task.step(), Kind::waiting);
   EXPECT_EQ(task.environment.credits.size(), 1U);
-  EXPECT_TRUE(task.metrics.backpressured.load());
+  EXPECT_NE(task.metrics.backpressured_since_ns.load(), 0);
   task.core().add_credit(0, 0, task.out.charged_bytes(), nullptr);
   EXPECT_EQ(task.step(), Kind::waiting);
   EXPECT_EQ(task.environment.credits.size(), 2U);

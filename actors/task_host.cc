@@ -1,0 +1,351 @@
+#include "actors/task_host.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "actors/operator_coordinator.h"
+#include "actors/task_actor.h"
+#include "base/codec.h"
+#include "base/limits.h"
+
+namespace weir {
+namespace {
+
+std::shared_ptr<TaskProbe> make_probe(const Vertex& vertex, SubtaskIndex subtask) {
+  std::vector<std::string> stages;
+  for (const ChainStage& stage : vertex.chain.stages) stages.push_back(stage.operator_name);
+  return std::make_shared<TaskProbe>(TaskId{vertex.id, subtask},
+                                     task_name(vertex.name, subtask, vertex.parallelism),
+                                     std::move(stages));
+}
+
+std::size_t bytes_of(const std::vector<OperatorChain::SinkCommit>& commits) {
+  std::size_t bytes = 0;
+  for (const auto& commit : commits) {
+    for (const Committable& one : commit.committables) bytes += one.bytes.size() + 4;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void FrameRouter::begin(TaskHostHandle host, AttemptId attempt) {
+  host_ = std::move(host);
+  attempt_ = attempt;
+}
+
+void FrameRouter::add(TaskId task, TaskHandle handle) {
+  const std::scoped_lock lock(mutex_);
+  tasks_.emplace(task, std::move(handle));
+}
+
+TaskHandle FrameRouter::find(TaskId task) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = tasks_.find(task);
+  return found == tasks_.end() ? TaskHandle{} : found->second;
+}
+
+void FrameRouter::on_element(HostIndex from, ElementFrame frame) {
+  if (const TaskHandle task = find({frame.vertex, frame.subtask})) {
+    caf::anon_send(task, DeliverFrame{attempt_, std::move(frame)});
+  } else {
+    on_peer_lost(from, {Errc::corrupt_data, "host " + std::to_string(from.value) +
+                                                " sent an element for a task that is not here"});
+  }
+}
+
+void FrameRouter::on_credit(HostIndex from, CreditFrame frame) {
+  if (const TaskHandle task = find({frame.vertex, frame.subtask})) {
+    caf::anon_send(task, ReturnCredit{attempt_, frame.exchange, frame.lane, frame.bytes, nullptr});
+  } else {
+    on_peer_lost(from, {Errc::corrupt_data, "host " + std::to_string(from.value) +
+                                                " sent credit for a task that is not here"});
+  }
+}
+
+void FrameRouter::on_peer_lost(HostIndex peer, Error error) {
+  caf::anon_send(host_, PeerLost{peer, std::move(error)});
+}
+
+TaskHost::~TaskHost() {
+  for (const auto& [node, coordinator] : coordinators_)
+    caf::anon_send_exit(coordinator, caf::exit_reason::user_shutdown);
+  for (const auto& [id, task] : tasks_)
+    caf::anon_send_exit(task.handle, caf::exit_reason::user_shutdown);
+}
+
+void TaskHost::begin(TaskHostHandle::base* self, const EngineContext& engine,
+                     TaskHostOptions options) {
+  self_ = self;
+  engine_ = &engine;
+  options_ = std::move(options);
+  log_ = engine.logger.about("job " + options_.plan->logical.job_name);
+  self_->set_down_handler([this](const caf::down_msg& down) { on_down(down); });
+  self_->monitor(options_.job_manager);
+  router_.begin(caf::actor_cast<TaskHostHandle>(self_), options_.attempt);
+
+  TaskHostStarted started{options_.attempt,
+                          options_.host,
+                          caf::actor_cast<TaskHostHandle>(self_),
+                          options_.process,
+                          {},
+                          {}};
+  if (options_.make_data_plane) {
+    auto plane = options_.make_data_plane(router_);
+    if (plane) {
+      data_plane_ = std::move(plane->plane);
+      started.data_address = std::move(plane->address);
+    } else {
+      started.error = plane.error();
+    }
+  }
+  self_->send(options_.job_manager, std::move(started));
+  // In simulation nothing is ever stuck, and figures are asked for at the end only.
+  if (engine_->report_interval.count() > 0) {
+    self_->delayed_send(caf::actor_cast<TaskHostHandle>(self_), engine_->report_interval,
+                        ReportTasks{});
+  }
+}
+
+void TaskHost::open_coordinators(const OpenCoordinators& open) {
+  for (const NodeId node : open.nodes) {
+    if (coordinators_.contains(node)) continue;  // told twice
+    auto coordinator = spawn_actor<CoordinatorHandle>(
+        self_->system(), *engine_, Placement::own_thread, operator_coordinator, engine_,
+        CoordinatorDeployment{options_.attempt, node, options_.plan,
+                              caf::actor_cast<TaskHostHandle>(self_)});
+    self_->monitor(coordinator);
+    self_->send(coordinator, OpenCoordinator{});
+    coordinators_.emplace(node, std::move(coordinator));
+  }
+}
+
+void TaskHost::deploy(const DeployTasks& deployment) {
+  for (const TaskId id : deployment.tasks) {
+    const bool forgets = engine_->faults != nullptr && engine_->faults->forgets_what_it_deployed();
+    if (!tasks_.contains(id) || forgets) spawn_task(id);
+  }
+  self_->send(options_.job_manager, TasksDeployed{options_.attempt, deployment.tasks});
+}
+
+void TaskHost::spawn_task(TaskId id) {
+  const Vertex& vertex = options_.plan->vertex(id.vertex);
+  auto probe = make_probe(vertex, id.subtask);
+  auto handle = spawn_actor<TaskHandle>(
+      self_->system(), *engine_, vertex.blocking ? Placement::own_thread : Placement::shared,
+      task_actor, engine_,
+      TaskDeployment{options_.job, options_.attempt, id, options_.plan, options_.settings, probe,
+                     caf::actor_cast<TaskHostHandle>(self_), data_plane_.get()});
+  self_->monitor(handle);
+  router_.add(id, handle);
+  tasks_.insert_or_assign(id, Task{std::move(handle), std::move(probe), {}, false, 0});
+}
+
+void TaskHost::start(const StartTasks& start) {
+  if (std::exchange(started_, true)) return;  // told twice
+  std::map<TaskId, HostIndex> places;
+  for (const auto& [task, host] : start.places) places[task] = host;
+  for (auto& [id, task] : tasks_) wire(id, places);
+  if (data_plane_ != nullptr) {
+    std::map<HostIndex, Endpoint> consumers;
+    for (const auto& [id, task] : tasks_) {
+      for (const auto& lanes : output_channels(*options_.plan, id.vertex, id.subtask)) {
+        for (const ChannelEnd& end : lanes) {
+          const HostIndex host = places.at({end.vertex, end.subtask});
+          if (host == options_.host || consumers.contains(host)) continue;
+          const auto endpoint = parse_endpoint(start.data_addresses[host.value]);
+          if (endpoint) {
+            consumers[host] = *endpoint;
+          } else {
+            on_peer_lost({host, endpoint.error()});
+          }
+        }
+      }
+    }
+    data_plane_->connect(consumers);
+  }
+  for (const auto& [id, task] : tasks_) self_->send(task.handle, StartTask{options_.attempt});
+}
+
+void TaskHost::wire(TaskId id, const std::map<TaskId, HostIndex>& places) {
+  Task& task = tasks_.at(id);
+  const auto peer_of = [&](const ChannelEnd& end) -> TaskPeer {
+    const TaskId other{end.vertex, end.subtask};
+    const HostIndex host = places.at(other);
+    if (host == options_.host) return tasks_.at(other).handle;
+    task.peers.insert(host);
+    return RemoteTask{host, other};
+  };
+  WireTask wiring{options_.attempt, {}, {}};
+  for (const ChannelEnd& end : input_channels(*options_.plan, id.vertex, id.subtask)) {
+    wiring.producers.push_back(peer_of(end));
+  }
+  for (const auto& lanes : output_channels(*options_.plan, id.vertex, id.subtask)) {
+    auto& consumers = wiring.consumers.emplace_back();
+    for (const ChannelEnd& end : lanes) consumers.push_back(peer_of(end));
+  }
+  self_->send(task.handle, std::move(wiring));
+}
+
+void TaskHost::cancel(const CancelTasks& cancel) {
+  for (const TaskId id : cancel.tasks) {
+    const auto found = tasks_.find(id);
+    if (found != tasks_.end()) self_->send(found->second.handle, CancelTask{options_.attempt, {}});
+  }
+}
+
+void TaskHost::on_task_changed(TaskChanged change) {
+  const auto found = tasks_.find(change.task);
+  if (found == tasks_.end()) return;
+  if (is_terminal(change.state)) {
+    found->second.ended = true;
+    change.report = make_report(*found->second.probe, engine_->clock->now());
+    if (options_.printed != nullptr) send_report();  // its rows go before the word that it has ended
+  }
+  if (bytes_of(change.commits) > remote_message_bytes_max / 2) {
+    change.state = TaskState::failed;
+    change.error = Error{Errc::too_large, "what task " + found->second.probe->name +
+                                              " has to commit is too large to be reported"};
+    change.commits.clear();
+  }
+  self_->send(options_.job_manager, std::move(change));
+}
+
+void TaskHost::request_split(const RequestSplit& request) {
+  const auto found = coordinators_.find(request.source);
+  if (found != coordinators_.end()) {
+    self_->send(found->second, request);
+  } else {
+    self_->send(options_.job_manager, request);
+  }
+}
+
+void TaskHost::assign(const SplitAssigned& answer) {
+  const auto found = tasks_.find(answer.reader);
+  if (found != tasks_.end()) {
+    self_->send(found->second.handle,
+                AssignSplit{options_.attempt, answer.assignment, answer.error});
+  } else {
+    self_->send(options_.job_manager, answer);
+  }
+}
+
+void TaskHost::commit(const CommitOutput& commit) {
+  const auto found = coordinators_.find(commit.node);
+  if (found != coordinators_.end()) self_->send(found->second, commit);
+}
+
+void TaskHost::abort(const AbortOutput& abort) {
+  const auto found = coordinators_.find(abort.node);
+  if (found != coordinators_.end()) self_->send(found->second, abort);
+}
+
+void TaskHost::on_peer_lost(const PeerLost& lost) {
+  log_.warning("lost host " + std::to_string(lost.host.value) + ": " + lost.error.message);
+  for (const auto& [id, task] : tasks_) {
+    if (!task.ended && task.peers.contains(lost.host))
+      self_->send(task.handle, CancelTask{options_.attempt, lost.error});
+  }
+}
+
+void TaskHost::on_down(const caf::down_msg& down) {
+  if (down.source == options_.job_manager->address()) {
+    self_->quit();
+    return;
+  }
+  const Error error{Errc::actor_lost,
+                    "an actor of the job died: " + self_->system().render(down.reason)};
+  for (auto& [id, task] : tasks_) {
+    if (task.handle->address() != down.source) continue;
+    if (task.ended) return;
+    TaskChanged change{options_.attempt, id, TaskState::failed, error, {}, {}};
+    change.error->message = "task " + task.probe->name + " died: " + self_->system().render(down.reason);
+    on_task_changed(std::move(change));
+    return;
+  }
+  for (const auto& [node, coordinator] : coordinators_) {
+    if (coordinator->address() != down.source) continue;
+    self_->send(options_.job_manager, CoordinatorOpened{options_.attempt, node, error, {}});
+    self_->send(options_.job_manager, OutputCommitted{options_.attempt, node, error});
+    self_->send(options_.job_manager, OutputAborted{options_.attempt, node});
+    return;
+  }
+}
+
+void TaskHost::report() {
+  self_->delayed_send(caf::actor_cast<TaskHostHandle>(self_), engine_->report_interval,
+                      ReportTasks{});
+  name_stuck_tasks();
+  send_report();
+}
+
+void TaskHost::send_report() {
+  TaskHostReport report{options_.attempt, options_.host, {}, {}, 0};
+  for (const auto& [id, task] : tasks_) {
+    if (!task.ended) report.tasks.push_back(make_report(*task.probe, engine_->clock->now()));
+  }
+  if (options_.printed != nullptr) {
+    auto [text, dropped] = options_.printed->take();
+    report.printed = std::move(text);
+    report.printed_dropped = dropped;
+  }
+  self_->send(options_.job_manager, std::move(report));
+}
+
+void TaskHost::name_stuck_tasks() {
+  const std::int64_t now_ns = engine_->clock->now().time_since_epoch().count();
+  for (auto& [id, task] : tasks_) {
+    const std::int64_t began_ns = task.probe->metrics.step_began_ns.load(std::memory_order_relaxed);
+    if (began_ns == 0 || began_ns == task.reported_step_ns) continue;
+    const std::chrono::nanoseconds held{now_ns - began_ns};
+    if (held < limits::stuck_after) continue;
+    task.reported_step_ns = began_ns;
+    const auto stage = task.probe->metrics.stage_called.load(std::memory_order_relaxed);
+    engine_->logger.warning(
+        "task " + task.probe->name + " has been in the user function of '" +
+        task.probe->stage_names[stage] + "' for over " +
+        std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(held).count()) +
+        " ms and holds its thread; mark the step .blocking() if it waits for something");
+  }
+}
+
+TaskHostHandle::behavior_type task_host(TaskHostHandle::stateful_pointer<TaskHost> self,
+                                        const EngineContext* engine, TaskHostOptions options) {
+  auto* state = &self->state;
+  state->begin(self, *engine, std::move(options));
+  return {
+      [state](const OpenCoordinators& m) {
+        if (state->is_current(m.attempt)) state->open_coordinators(m);
+      },
+      [state](const DeployTasks& m) {
+        if (state->is_current(m.attempt)) state->deploy(m);
+      },
+      [state](const StartTasks& m) {
+        if (state->is_current(m.attempt)) state->start(m);
+      },
+      [state](const CancelTasks& m) {
+        if (state->is_current(m.attempt)) state->cancel(m);
+      },
+      [state](const CoordinatorOpened& m) { state->forward(m); },
+      [state](TaskChanged& m) { state->on_task_changed(std::move(m)); },
+      [state](const RequestSplit& m) {
+        if (state->is_current(m.attempt)) state->request_split(m);
+      },
+      [state](const SplitAssigned& m) {
+        if (state->is_current(m.attempt)) state->assign(m);
+      },
+      [state](const CommitOutput& m) {
+        if (state->is_current(m.attempt)) state->commit(m);
+      },
+      [state](const OutputCommitted& m) { state->forward(m); },
+      [state](const AbortOutput& m) {
+        if (state->is_current(m.attempt)) state->abort(m);
+      },
+      [state](const OutputAborted& m) { state->forward(m); },
+      [state](const PeerLost& m) { state->on_peer_lost(m); },
+      [state](const ReportTasks&) { state->report(); },
+  };
+}
+
+}  // namespace weir
