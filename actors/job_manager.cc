@@ -86,19 +86,19 @@ void JobManager::on_task_manager_lost(const TaskManagerLost& lost) {
 }
 
 void JobManager::on_host_started(const TaskHostStarted& started) {
-  if (started.host.value >= hosts_.size() || !started.handle) return;
+  if (started.host.value >= hosts_.size()) return;
   Host& host = hosts_[started.host.value];
   if (host.handle || host.lost) return;  // told twice
+  if (started.error) {
+    note({}, host.info.node, *started.error);
+    return perform(graph_->on_failure(*started.error));
+  }
+  if (!started.handle) return;  // it has ended meanwhile
   host.handle = started.handle;
   host.info.process = started.process;
   host.info.data_address = started.data_address;
   self_->monitor(host.handle);
   heartbeats_->add(started.host, engine_->clock->now());
-  if (started.error) {
-    note({}, host.info.node, *started.error);
-    perform(graph_->on_failure(*started.error));
-    return;
-  }
   if (std::ranges::all_of(hosts_, [](const Host& h) { return bool(h.handle); }))
     perform(graph_->on_hosts_started());
 }

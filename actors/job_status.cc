@@ -1,5 +1,7 @@
 #include "actors/job_status.h"
 
+#include <charconv>
+
 #include "base/check.h"
 
 namespace weir {
@@ -60,6 +62,13 @@ std::string to_string(JobId job) {
   std::string text(16, '0');
   for (std::size_t i = 0; i < 16; ++i) text[15 - i] = digits[(job.value >> (4 * i)) & 15];
   return text;
+}
+
+std::optional<JobId> parse_job_id(std::string_view text) {
+  JobId job;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), job.value, 16);
+  if (text.size() != 16 || code != std::errc{} || end != text.data() + text.size()) return {};
+  return job;
 }
 
 }  // namespace weir

@@ -58,6 +58,7 @@ struct TaskId {
 
 // 16 hexadecimal digits, as people read and write it.
 [[nodiscard]] std::string to_string(JobId job);
+[[nodiscard]] std::optional<JobId> parse_job_id(std::string_view text);
 
 // How a job is run, besides its plan.
 struct JobSettings {

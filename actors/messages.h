@@ -118,12 +118,15 @@ using JobManagerHandle = caf::typed_actor<
     caf::replies_to<QueryPrinted>::with<PrintedRows>>;
 
 struct RegisterTaskManager;
+struct DeregisterTaskManager;
 struct TaskManagerHeartbeat;
 struct RequestSlots;
 struct ReleaseSlots;
 struct ListNodes;
 using ResourceManagerHandle =
-    caf::typed_actor<caf::reacts_to<RegisterTaskManager>, caf::reacts_to<TaskManagerHeartbeat>,
+    caf::typed_actor<caf::reacts_to<RegisterTaskManager>,
+                     caf::replies_to<DeregisterTaskManager>::with<HeartbeatAnswer>,
+                     caf::reacts_to<TaskManagerHeartbeat>,
                      caf::reacts_to<HeartbeatRound>, caf::reacts_to<RequestSlots>,
                      caf::reacts_to<ReleaseSlots>, caf::replies_to<ListNodes>::with<NodeList>,
                      caf::replies_to<QueryLog>::with<LogText>>;
@@ -212,9 +215,10 @@ struct MissingBlobs {
 struct StoreChunk {
   std::string id;
   std::uint64_t upload;  // random, so that two clients may send the same blob at once
+  std::uint64_t total_bytes;
+  bool executable;
   std::uint64_t offset;
   Bytes bytes;
-  bool last;
 };
 struct ChunkStored {
   std::optional<Error> error;
@@ -266,6 +270,10 @@ struct HeartbeatAnswer {
   RegistrationId registration;
   // Set: this registration does not or no longer count, and why; the TaskManager ends.
   std::optional<Error> refused;
+};
+// A worker that is told to stop says so. Answered with HeartbeatAnswer.
+struct DeregisterTaskManager {
+  RegistrationId registration;
 };
 // To itself, delayed: send heartbeats, look who is silent.
 struct HeartbeatRound {};
@@ -537,6 +545,7 @@ WEIR_REMOTE_MESSAGE(ChunkStored)
 WEIR_REMOTE_MESSAGE(FetchChunk)
 WEIR_REMOTE_MESSAGE(BlobChunk)
 WEIR_REMOTE_MESSAGE(RegisterTaskManager)
+WEIR_REMOTE_MESSAGE(DeregisterTaskManager)
 WEIR_REMOTE_MESSAGE(TaskManagerHeartbeat)
 WEIR_REMOTE_MESSAGE(HeartbeatAnswer)
 WEIR_REMOTE_MESSAGE(StartTaskHost)

@@ -23,7 +23,7 @@ void ResourceManager::register_task_manager(const RegisterTaskManager& registrat
   if (node.version != master_.version) {
     self_->send(registration.task_manager,
                 HeartbeatAnswer{registration.registration,
-                                Error{Errc::cluster_unreachable,
+                                Error{Errc::bad_option,
                                       "the master runs weir " + master_.version + ", this is weir " +
                                           node.version + ": install the same on all nodes"}});
     engine_->logger.warning("refused worker " + node.id + " at " + node.address + ": it runs weir " +
@@ -39,6 +39,16 @@ void ResourceManager::register_task_manager(const RegisterTaskManager& registrat
                        (node.slots == 1 ? " slot" : " slots"));
   self_->send(registration.task_manager, HeartbeatAnswer{registration.registration, {}});
   grant(pool_.add_task_manager(id, node.slots));
+}
+
+HeartbeatAnswer ResourceManager::deregister(const DeregisterTaskManager& leaving) {
+  const TaskManagerId id{leaving.registration.value};
+  const auto found = workers_.find(id);
+  if (found != workers_.end()) {
+    self_->demonitor(found->second.handle.address());
+    remove(id, {Errc::actor_lost, "worker " + found->second.node.id + " has left"});
+  }
+  return {leaving.registration, {}};
 }
 
 void ResourceManager::on_heartbeat(const TaskManagerHeartbeat& heartbeat) {
@@ -160,6 +170,7 @@ ResourceManagerHandle::behavior_type resource_manager(
   state->begin(self, *engine, std::move(master));
   return {
       [state](const RegisterTaskManager& m) { state->register_task_manager(m); },
+      [state](const DeregisterTaskManager& m) { return state->deregister(m); },
       [state](const TaskManagerHeartbeat& m) { state->on_heartbeat(m); },
       [state](const HeartbeatRound&) { state->look_for_silent(); },
       [state](const RequestSlots& m) { state->request(m); },

@@ -21,6 +21,7 @@ class ResourceManager {
 
   void begin(ResourceManagerHandle::base* self, const EngineContext& engine, NodeInfo master);
   void register_task_manager(const RegisterTaskManager& registration);
+  [[nodiscard]] HeartbeatAnswer deregister(const DeregisterTaskManager& leaving);
   void on_heartbeat(const TaskManagerHeartbeat& heartbeat);
   void look_for_silent();
   void request(const RequestSlots& request);

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "net/system_error.h"
+#include "base/system_error.h"
 
 namespace weir {
 namespace {

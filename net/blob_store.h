@@ -16,7 +16,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "net/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace weir {
 

@@ -19,9 +19,9 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "net/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "net/spawn.h"
-#include "net/system_error.h"
+#include "base/system_error.h"
 
 namespace weir {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "base/check.h"
 #include "net/child_processes.h"
-#include "net/system_error.h"
+#include "base/system_error.h"
 
 namespace weir {
 

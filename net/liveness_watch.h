@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/result.h"
-#include "net/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace weir {
 

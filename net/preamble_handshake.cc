@@ -16,7 +16,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "net/system_error.h"
+#include "base/system_error.h"
 #include "net/tcp.h"
 
 namespace weir {

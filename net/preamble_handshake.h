@@ -14,7 +14,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "net/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "net/preamble.h"
 
 namespace weir {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "net/system_error.h"
+#include "base/system_error.h"
 
 extern char** environ;
 

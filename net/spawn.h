@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "net/child_processes.h"
-#include "net/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace weir {
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "net/endpoint.h"
-#include "net/system_error.h"
+#include "base/system_error.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "net/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace weir {
 

@@ -1,9 +1,11 @@
 // A job as its program describes it.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/options.h"
 #include "dataflow/api/connected_streams.h"
@@ -22,7 +24,10 @@ namespace weir {
 // not do the work.
 class Job {
  public:
-  explicit Job(std::string name, Options options = {}) : options_(std::move(options)) {
+  // `shipped`: where files that travelled with the job are, by the path they were shipped from.
+  explicit Job(std::string name, Options options = {},
+               std::map<std::string, std::string> shipped = {})
+      : options_(std::move(options)), shipped_(std::move(shipped)) {
     builder_.plan().job_name = std::move(name);
   }
   Job(const Job&) = delete;
@@ -59,6 +64,14 @@ class Job {
         .bytes;
   }
 
+  // A file that the job needs wherever it runs: it travels with the job. Returns where it is: on a worker a copy, else
+  // `path` itself.
+  [[nodiscard]] std::string ship(const std::string& path) {
+    ships_.push_back(path);
+    const auto found = shipped_.find(path);
+    return found == shipped_.end() ? path : found->second;
+  }
+
   // Begins a stream: text_files(pattern), collection(values) …
   template <SourceDescription S>
   [[nodiscard]] Stream<typename S::value_type> source(std::string name, S source) {
@@ -80,6 +93,7 @@ class Job {
   // For launch and run.
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] LogicalPlan& plan() { return builder_.plan(); }
+  [[nodiscard]] const std::vector<std::string>& ships() const { return ships_; }
 
  private:
   template <class T>
@@ -94,6 +108,8 @@ class Job {
   }
 
   Options options_;
+  std::map<std::string, std::string> shipped_;
+  std::vector<std::string> ships_;
   PlanBuilder builder_;
 };
 

@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataflow/connectors/file_descriptor.h"
+#include "base/file_descriptor.h"
+#include "base/system_error.h"
 
 namespace weir {
 namespace {

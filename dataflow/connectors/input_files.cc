@@ -11,7 +11,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "dataflow/connectors/file_descriptor.h"
+#include "base/file_descriptor.h"
+#include "base/system_error.h"
 
 namespace weir {
 namespace {

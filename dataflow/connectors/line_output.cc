@@ -4,8 +4,10 @@
 
 #include <cerrno>
 #include <mutex>
+#include <utility>
 
-#include "dataflow/connectors/file_descriptor.h"
+#include "base/file_descriptor.h"
+#include "base/system_error.h"
 
 namespace weir {
 namespace {
@@ -30,12 +32,20 @@ class StandardOutput final : public LineOutput {
   std::mutex mutex_;
 };
 
+std::shared_ptr<LineOutput>& current_output() {
+  // Never destroyed: tasks that were given up may still write when the process exits.
+  static auto* output = new std::shared_ptr<LineOutput>(std::make_shared<StandardOutput>());
+  return *output;
+}
+
 }  // namespace
 
 std::shared_ptr<LineOutput> standard_output() {
-  // Never destroyed: tasks that were given up may still write when the process exits.
-  static const auto* output = new std::shared_ptr<LineOutput>(std::make_shared<StandardOutput>());
-  return *output;
+  return current_output();
+}
+
+void redirect_standard_output(std::shared_ptr<LineOutput> output) {
+  current_output() = std::move(output);
 }
 
 }  // namespace weir

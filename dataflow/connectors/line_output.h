@@ -16,7 +16,11 @@ class LineOutput {
   [[nodiscard]] virtual Result<void> write(std::string_view lines) = 0;
 };
 
-// The standard output of this process; the same object on every call.
+// The standard output of this process; the same object on every call, from any thread.
 [[nodiscard]] std::shared_ptr<LineOutput> standard_output();
+
+// Makes standard_output() return another from now on: where a process's rows go to a client elsewhere. Requires that no
+// other thread runs yet.
+void redirect_standard_output(std::shared_ptr<LineOutput> output);
 
 }  // namespace weir

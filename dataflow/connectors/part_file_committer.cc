@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "base/codec.h"
-#include "dataflow/connectors/file_descriptor.h"
+#include "base/file_descriptor.h"
+#include "base/system_error.h"
 #include "dataflow/connectors/part_files.h"
 
 namespace weir {

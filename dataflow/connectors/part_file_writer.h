@@ -8,7 +8,8 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "dataflow/connectors/file_descriptor.h"
+#include "base/file_descriptor.h"
+#include "base/system_error.h"
 #include "dataflow/connectors/part_files.h"
 
 namespace weir {

@@ -1,0 +1,21 @@
+// CAF between processes.
+#pragma once
+
+#include <caf/all.hpp>
+#include <cstdint>
+
+#include "actors/messages.h"
+#include "net/actor_system_settings.h"
+
+namespace weir {
+
+// Set here, so that no file or command line of the user's reaches CAF.
+class NetworkedSystemConfig : public caf::actor_system_config {
+ public:
+  explicit NetworkedSystemConfig(const ActorSystemSettings& settings) {
+    configure(*this, settings);
+    register_messages(*this);
+  }
+};
+
+}  // namespace weir

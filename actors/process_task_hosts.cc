@@ -1,0 +1,285 @@
+#include "actors/process_task_hosts.h"
+
+#include <algorithm>
+#include <fstream>
+#include <system_error>
+#include <vector>
+
+#include "base/options.h"
+#include "base/random.h"
+
+namespace weir {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds fetch_timeout{30};  // for one piece of a blob
+constexpr std::size_t log_bytes_max = 256 * 1024;  // in one answer
+
+Error cannot_create(const fs::path& path, const std::error_code& code) {
+  return {Errc::output_failed, path.string() + ": cannot be created: " + code.message()};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<ProcessTaskHosts>> ProcessTaskHosts::create(
+    caf::actor_system& system, const EngineContext& engine, BlobServerHandle blob_server,
+    ProcessTaskHostsOptions options) {
+  for (const fs::path& directory : {options.jobs_directory, options.log_directory}) {
+    std::error_code code;
+    fs::create_directories(directory, code);
+    if (code) return cannot_create(directory, code);
+  }
+  std::shared_ptr<ProcessTaskHosts> hosts(
+      new ProcessTaskHosts(system, engine, std::move(blob_server), std::move(options)));
+  auto children = ChildProcesses::create(
+      [self = hosts.get()](ChildId child, const ChildExit& exit) { self->on_exit(child, exit); });
+  if (!children) return children.error();
+  hosts->children_ = *std::move(children);
+  hosts->starter_ = std::thread([self = hosts.get()] { self->run(); });
+  return hosts;
+}
+
+ProcessTaskHosts::ProcessTaskHosts(caf::actor_system& system, const EngineContext& engine,
+                                   BlobServerHandle blob_server, ProcessTaskHostsOptions options)
+    : system_(&system),
+      engine_(&engine),
+      blob_server_(std::move(blob_server)),
+      options_(std::move(options)) {}
+
+ProcessTaskHosts::~ProcessTaskHosts() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+    for (auto& [key, host] : hosts_) host.released = true;
+  }
+  changed_.notify_all();
+  if (starter_.joinable()) starter_.join();
+  children_.reset();
+}
+
+void ProcessTaskHosts::start(const StartTaskHost& request, Ended ended) {
+  {
+    const std::scoped_lock lock(mutex_);
+    const Key key{request.job, request.attempt};
+    hosts_.emplace(key, Host{request, std::move(ended), false, {}});
+    to_start_.push_back(key);
+  }
+  changed_.notify_all();
+}
+
+void ProcessTaskHosts::release(JobId job) {
+  const std::scoped_lock lock(mutex_);
+  for (auto& [key, host] : hosts_) {
+    if (key.first != job || std::exchange(host.released, true)) continue;
+    if (host.child.value != 0) children_->leave_then_kill(host.child, leave_grace);
+  }
+}
+
+bool ProcessTaskHosts::kill(JobId job, AttemptId attempt) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = hosts_.find({job, attempt});
+  if (found != hosts_.end() && found->second.child.value != 0)
+    children_->kill(found->second.child);
+  return true;
+}
+
+void ProcessTaskHosts::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stopping_ || !to_start_.empty(); });
+    if (stopping_) return;
+    const Key key = to_start_.front();
+    to_start_.pop_front();
+    lock.unlock();
+    start_one(key);
+    lock.lock();
+  }
+}
+
+// A job may be released while its program is on its way: then it never starts.
+void ProcessTaskHosts::start_one(Key key) {
+  StartTaskHost request;
+  {
+    const std::scoped_lock lock(mutex_);
+    request = hosts_.at(key).request;
+  }
+  const auto spec = prepare(request);
+  if (!spec) return end(key, spec.error());
+  {
+    // Over the start, so that its exit finds the child's entry.
+    const std::scoped_lock lock(mutex_);
+    Host& host = hosts_.at(key);
+    if (!host.released) {
+      const auto child = children_->start(*spec);
+      if (child) {
+        host.child = *child;
+        children_of_[*child] = key;
+        return;
+      }
+      request.program.name = child.error().message;
+    } else {
+      request.program.name.clear();
+    }
+  }
+  end(key, request.program.name.empty()
+               ? std::nullopt
+               : std::optional(Error{Errc::process_lost, request.program.name}));
+}
+
+Result<ChildSpec> ProcessTaskHosts::prepare(const StartTaskHost& request) {
+  const auto executable = fetch(request.program.executable);
+  if (!executable) return executable.error();
+  const fs::path directory = options_.jobs_directory / to_string(request.job);
+  const fs::path logs = options_.log_directory / to_string(request.job);
+  remove_old_logs();
+  for (const fs::path& path : {directory, logs}) {
+    std::error_code code;
+    fs::create_directories(path, code);
+    if (code) return cannot_create(path, code);
+  }
+  const std::string label = std::to_string(request.attempt.value) + "-" +
+                            std::to_string(request.host.value);
+  TaskProcessStart start{.job = request.job,
+                         .attempt = request.attempt,
+                         .host = request.host,
+                         .settings = request.settings,
+                         .program = request.program,
+                         .fingerprint = request.fingerprint,
+                         .shipped = {},
+                         .master = options_.master,
+                         .token = options_.token,
+                         .node = options_.node,
+                         .listen_host = options_.listen_host,
+                         .data_ports = options_.data_ports,
+                         .advertise_host = options_.advertise_host,
+                         .heartbeat_interval = engine_->heartbeat_interval,
+                         .heartbeat_timeout = engine_->heartbeat_timeout};
+  start.program.log_level = options_.log_level;
+  for (const ShippedFile& file : request.program.files) {
+    const auto path = fetch(file.blob);
+    if (!path) return path.error();
+    start.shipped[file.path] = path->string();
+  }
+  const fs::path start_file = directory / (label + ".start");
+  WEIR_TRY(write_start_file(start_file, start));
+
+  ChildSpec spec{.executable = *executable,
+                 .shown_name = request.program.name,
+                 .arguments = {task_process_argument, start_file.string()},
+                 .stdout_file = log_file(request.job, request.attempt, request.host, "stdout"),
+                 .stderr_file = log_file(request.job, request.attempt, request.host, "stderr")};
+  std::error_code code;
+  spec.working_directory = fs::is_directory(request.program.working_directory, code)
+                               ? fs::path(request.program.working_directory)
+                               : directory;
+  if (options_.memory_bytes_per_slot > 0)
+    spec.memory_limit_bytes = options_.memory_bytes_per_slot * request.slots;
+  return spec;
+}
+
+Result<fs::path> ProcessTaskHosts::fetch(const std::string& blob) {
+  const auto id = parse_blob_id(blob);
+  if (!id) return Error{Errc::corrupt_data, "the job names a blob '" + blob + "', no SHA-256"};
+  if (options_.blobs->has(*id)) return options_.blobs->path_of(*id);
+  caf::scoped_actor self(*system_);
+  std::optional<BlobUpload> incoming;
+  while (true) {
+    BlobChunk chunk;
+    self->request(blob_server_, fetch_timeout,
+                  FetchChunk{blob, incoming ? incoming->received() : 0})
+        .receive([&](BlobChunk& answer) { chunk = std::move(answer); },
+                 [&](const caf::error& error) {
+                   chunk.error = Error{Errc::cluster_unreachable,
+                                       "the master does not give the job's program: " +
+                                           system_->render(error)};
+                 });
+    if (chunk.error) return *chunk.error;
+    if (!incoming) {
+      auto begun = options_.blobs->begin_upload(
+          {.id = *id, .size_bytes = chunk.total_bytes, .executable = true});
+      if (!begun) return begun.error();
+      incoming = *std::move(begun);
+    }
+    WEIR_TRY(incoming->append(incoming->received(), chunk.bytes));
+    if (incoming->received() == chunk.total_bytes) break;
+    if (chunk.bytes.empty())
+      return Error{Errc::corrupt_data, "blob " + blob + " ends early at the master"};
+  }
+  WEIR_TRY(incoming->finish());
+  return options_.blobs->path_of(*id);
+}
+
+void ProcessTaskHosts::on_exit(ChildId child, const ChildExit& exit) {
+  Key key;
+  std::string program;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = children_of_.find(child);
+    if (found == children_of_.end()) return;
+    key = found->second;
+    children_of_.erase(found);
+    program = hosts_.at(key).request.program.name;
+  }
+  std::string text =
+      "the task process of " + program + " on node " + options_.node + " " + describe(exit);
+  if (!exit.last_stderr_lines.empty())
+    text += "; the last lines on its stderr:\n" + exit.last_stderr_lines;
+  end(key, Error{Errc::process_lost, std::move(text)});
+}
+
+void ProcessTaskHosts::end(Key key, std::optional<Error> error) {
+  Ended ended;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = hosts_.find(key);
+    if (found == hosts_.end()) return;
+    if (found->second.released) error.reset();
+    ended = std::move(found->second.ended);
+    hosts_.erase(found);
+  }
+  std::error_code ignored;
+  fs::remove_all(options_.jobs_directory / to_string(key.first), ignored);
+  ended(std::move(error));
+}
+
+fs::path ProcessTaskHosts::log_file(JobId job, AttemptId attempt, HostIndex host,
+                                    const char* stream) const {
+  return options_.log_directory / to_string(job) /
+         ("attempt-" + std::to_string(attempt.value) + "-host-" + std::to_string(host.value) + "." +
+          stream);
+}
+
+void ProcessTaskHosts::remove_old_logs() {
+  std::error_code code;
+  std::vector<std::pair<fs::file_time_type, fs::path>> all;
+  for (const auto& entry : fs::directory_iterator(options_.log_directory, code)) {
+    if (entry.is_directory(code)) all.emplace_back(entry.last_write_time(code), entry.path());
+  }
+  if (all.size() < logs_max) return;
+  std::ranges::sort(all);
+  for (std::size_t i = 0; i + logs_max <= all.size(); ++i) fs::remove_all(all[i].second, code);
+}
+
+LogText ProcessTaskHosts::read_log(const QueryLog& query) {
+  // Both streams one after the other; the position counts through both.
+  std::string text;
+  for (const char* stream : {"stdout", "stderr"}) {
+    std::ifstream file(log_file(query.job, query.attempt, query.host, stream), std::ios::binary);
+    if (!file) continue;
+    file.seekg(0, std::ios::end);
+    const auto size = static_cast<std::uint64_t>(file.tellg());
+    const std::uint64_t from = size > log_bytes_max ? size - log_bytes_max : 0;
+    file.seekg(static_cast<std::streamoff>(from));
+    if (from > 0) text += "[… " + size_text(from) + " before this are in the file]\n";
+    text.append(std::istreambuf_iterator<char>(file), {});
+  }
+  if (text.empty() && !fs::exists(options_.log_directory / to_string(query.job))) {
+    return {{}, 0, Error{Errc::input_missing, "node " + options_.node +
+                                                  " keeps no log of this job any more"}};
+  }
+  const std::uint64_t total = text.size();
+  return {std::move(text), total, {}};
+}
+
+}  // namespace weir

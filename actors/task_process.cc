@@ -1,0 +1,234 @@
+#include "actors/task_process.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <caf/all.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <memory>
+
+#include "actors/messages.h"
+#include "actors/networked_system_config.h"
+#include "actors/print_buffer.h"
+#include "actors/run.h"
+#include "actors/task_host.h"
+#include "base/codec.h"
+#include "net/gate.h"
+#include "net/liveness_watch.h"
+#include "net/tcp_data_plane.h"
+
+namespace weir {
+namespace {
+
+constexpr int exit_done = 0;
+constexpr int exit_failed = 1;
+constexpr std::chrono::seconds answer_timeout{10};
+// What an orderly end may take when the worker wants it.
+constexpr std::chrono::seconds leave_timeout{2};
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "task process: %s\n", error.message.c_str());
+  return exit_failed;
+}
+
+Result<TaskProcessStart> read_start_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{Errc::input_missing, path.string() + ": cannot be opened"};
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  return from_bytes<TaskProcessStart>(std::as_bytes(std::span(text)));
+}
+
+Result<std::shared_ptr<const PhysicalPlan>> build_plan(
+    const TaskProcessStart& start, const std::function<void(Job&)>& describe) {
+  const JobProgram& program = start.program;
+  Job job(program.job_name, Options(program.options), start.shipped);
+  try {
+    describe(job);
+  } catch (const std::exception& e) {
+    return Error{Errc::plan_mismatch,
+                 std::string("describing the job failed on the worker: ") + e.what()};
+  } catch (...) {
+    return Error{Errc::plan_mismatch,
+                 "describing the job failed on the worker with something that is not a "
+                 "std::exception"};
+  }
+  auto plan = make_plan(job, {.parallelism = program.parallelism,
+                              .max_parallelism = program.max_parallelism,
+                              .chaining = program.chaining});
+  if (!plan) return plan;
+  if (fingerprint(make_job_graph(**plan)) != start.fingerprint) {
+    return Error{Errc::plan_mismatch,
+                 "plan_mismatch: " + program.name +
+                     " describes another plan on the worker than it did at submission: describe "
+                     "must depend on nothing but the job's options"};
+  }
+  return plan;
+}
+
+// Ends the process when the worker closes the pipe: in order if that is quick.
+class Leaving {
+ public:
+  [[nodiscard]] std::future<void> future() { return left_.get_future(); }
+  // From the liveness watch's thread and from the TaskHost's.
+  void leave() {
+    if (!said_.exchange(true)) left_.set_value();
+  }
+
+ private:
+  std::promise<void> left_;
+  std::atomic<bool> said_{false};
+};
+
+class TaskProcess {
+ public:
+  TaskProcess(TaskProcessStart start, Result<std::shared_ptr<const PhysicalPlan>> plan,
+              std::shared_ptr<PrintBuffer> printed, Logger logger)
+      : start_(std::move(start)),
+        plan_(std::move(plan)),
+        printed_(std::move(printed)),
+        config_({.threads = 0, .connection_timeout = start_.heartbeat_timeout}),
+        system_(config_),
+        gate_(system_, start_.token, logger) {
+    engine_.logger = std::move(logger);
+    engine_.heartbeat_interval = start_.heartbeat_interval;
+    engine_.heartbeat_timeout = start_.heartbeat_timeout;
+  }
+
+  // Until the TaskHost has ended, or `leave` is said.
+  Result<void> run(std::shared_ptr<Leaving> leaving) {
+    const auto job_manager = find_job_manager();
+    if (!job_manager) return job_manager.error();
+    if (!plan_) {
+      caf::anon_send(*job_manager, TaskHostStarted{start_.attempt, start_.host, {}, process(), {},
+                                                   plan_.error()});
+      // The message is on its way when an answer to a later one has come.
+      (void)find_job_manager();
+      return plan_.error();
+    }
+    host_ = spawn_actor<TaskHostHandle>(
+        system_, engine_, Placement::own_thread, task_host, &engine_,
+        TaskHostOptions{.job = start_.job,
+                        .attempt = start_.attempt,
+                        .host = start_.host,
+                        .plan = *plan_,
+                        .settings = start_.settings,
+                        .job_manager = *job_manager,
+                        .process = process(),
+                        .make_data_plane = [this](DataReceiver& receiver) { return listen(receiver); },
+                        .printed = printed_});
+    host_->attach_functor([leaving] { leaving->leave(); });
+    leaving->future().wait();
+    caf::anon_send_exit(host_, caf::exit_reason::user_shutdown);
+    return {};
+  }
+
+ private:
+  [[nodiscard]] static std::uint64_t process() { return static_cast<std::uint64_t>(getpid()); }
+
+  Result<JobManagerHandle> find_job_manager() {
+    if (!dispatcher_) {
+      const auto found = gate_.connect(start_.master.host, start_.master.port);
+      if (!found) return found.error();
+      dispatcher_ = caf::actor_cast<DispatcherHandle>(*found);
+    }
+    caf::scoped_actor self(system_);
+    Result<JobManagerHandle> result =
+        Error{Errc::no_such_job, "the job has ended before its task process came up"};
+    self->request(dispatcher_, answer_timeout, FindJobManager{start_.job})
+        .receive(
+            [&](const JobManagerFound& found) {
+              if (found.job_manager) result = *found.job_manager;
+            },
+            [&](const caf::error& error) {
+              result = Error{Errc::cluster_unreachable,
+                             "the master at " + to_string(start_.master) +
+                                 " does not answer: " + system_.render(error)};
+            });
+    return result;
+  }
+
+  Result<ListeningDataPlane> listen(DataReceiver& receiver) {
+    TcpDataPlaneOptions options;
+    options.listen_host = start_.listen_host;
+    options.ports = start_.data_ports;
+    options.advertise_host = start_.advertise_host;
+    options.token = start_.token;
+    options.job = start_.job;
+    options.attempt = start_.attempt;
+    options.host = start_.host;
+    options.log = engine_.logger;
+    auto plane = TcpDataPlane::start(std::move(options), receiver);
+    if (!plane) return plane.error();
+    const std::string address = to_string((*plane)->address());
+    return ListeningDataPlane{*std::move(plane), address};
+  }
+
+  TaskProcessStart start_;
+  Result<std::shared_ptr<const PhysicalPlan>> plan_;
+  std::shared_ptr<PrintBuffer> printed_;
+  EngineContext engine_;
+  NetworkedSystemConfig config_;
+  caf::actor_system system_;
+  Gate gate_;
+  DispatcherHandle dispatcher_;
+  TaskHostHandle host_;
+};
+
+}  // namespace
+
+Result<void> write_start_file(const std::filesystem::path& path, const TaskProcessStart& start) {
+  const Bytes bytes = to_bytes(start);
+  const auto failed = [&] {
+    return Error{Errc::output_failed, path.string() + ": " + std::generic_category().message(errno)};
+  };
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return failed();
+  std::size_t written = 0;
+  while (written < bytes.size()) {
+    const ssize_t now = ::write(file, bytes.data() + written, bytes.size() - written);
+    if (now < 0 && errno == EINTR) continue;
+    if (now < 0) {
+      const Error error = failed();
+      ::close(file);
+      return error;
+    }
+    written += static_cast<std::size_t>(now);
+  }
+  ::close(file);
+  return {};
+}
+
+int run_task_process(const std::filesystem::path& start_file,
+                     const std::function<void(Job&)>& describe) {
+  auto pipe = take_liveness_pipe();
+  auto start = read_start_file(start_file);
+  if (!start) return fail(start.error());
+  std::error_code ignored;
+  std::filesystem::remove(start_file, ignored);  // it holds the cluster's token
+
+  const auto leaving = std::make_shared<Leaving>();
+  const auto printed = std::make_shared<PrintBuffer>(standard_output());
+  redirect_standard_output(printed);
+  auto watch = LivenessWatch::create(std::move(pipe), [leaving] {
+    leaving->leave();
+    (void)std::promise<void>().get_future().wait_for(leave_timeout);
+    std::_Exit(exit_done);  // user code does not let go
+  });
+  if (!watch) return fail(watch.error());
+
+  const Logger logger = Logger::to_stderr(start->program.log_level);
+  auto plan = build_plan(*start, describe);
+  // Left to the end of the process, whose threads may be in user code that never returns.
+  auto* process = new TaskProcess(*std::move(start), std::move(plan), printed, logger);
+  const auto result = process->run(leaving);
+  if (!result) (void)fail(result.error());
+  std::fflush(nullptr);
+  std::_Exit(result ? exit_done : exit_failed);
+}
+
+}  // namespace weir
