@@ -16,8 +16,8 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "net/control_socket.h"
 #include "net/system_error.h"
-#include "net/tcp.h"
 
 namespace weir {
 namespace {

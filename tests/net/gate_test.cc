@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "net/actor_system_settings.h"
-#include "net/tcp.h"
+#include "net/control_socket.h"
 #include "tests/support/files.h"
 
 namespace weir {

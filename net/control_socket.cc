@@ -1,4 +1,4 @@
-#include "net/tcp.h"
+#include "net/control_socket.h"
 
 #include <netdb.h>
 #include <poll.h>
