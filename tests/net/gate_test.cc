@@ -17,6 +17,8 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -472,6 +474,44 @@ TEST(Gate, many_silent_strangers_do_not_keep_members_out) {
   Node client;
   EXPECT_EQ(client.ask(client.gate.connect(localhost, port).value(), "hello"), 5);
   EXPECT_THAT(read_file(files.file("log")), HasSubstr("too many others waited"));
+}
+
+TEST(Gate, callers_wait_while_the_process_has_no_descriptor_left) {
+  const TemporaryDirectory files;
+  Node server{our_token, Logger::to_file(files.file("log"), LogLevel::warning)};
+  const auto port = server.publish();
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const int next = ::dup(STDIN_FILENO);
+  ::close(next);
+  const rlimit one_more{static_cast<rlim_t>(next) + 1, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &one_more);
+  std::optional<Stranger> caller(port);  // takes the last one
+  caller->say(preamble_text(our_token));
+  std::this_thread::sleep_for(milliseconds(500));
+  ::setrlimit(RLIMIT_NOFILE, &before);
+
+  const auto lines = lines_of(read_file(files.file("log")));
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], EndsWith("connections have to wait: Too many open files"));
+  caller->say(std::string(32, '\0'));
+  EXPECT_THAT(caller->hears(), StartsWith(preamble_text(our_token)));
+}
+
+TEST(Gate, a_node_that_starts_again_at_its_port_is_another_one) {
+  auto server = std::make_unique<Node>();
+  Node client;
+  const auto port = server->publish();
+  const auto before = client.gate.connect(localhost, port).value();
+  server.reset();
+  server = std::make_unique<Node>();
+  server->server = spawn_server(server->system);
+  ASSERT_TRUE(server->gate.publish(caf::actor_cast<caf::strong_actor_ptr>(server->server),
+                                   localhost, port));
+  const auto after = client.gate.connect(localhost, port);
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_NE(*after, before);
+  EXPECT_EQ(client.ask(*after, "hello"), 5);
 }
 
 TEST(Gate, two_hundred_visits_leave_no_descriptor) {
