@@ -41,6 +41,10 @@ struct FixedOptions {
     app.add_flag_callback(
         "--no-chaining", [&to] { to.chaining = false; }, "run each step as an actor of its own");
     app.add_flag("--explain", to.explain, "print the plans and stop");
+    app.add_option("--cluster", to.cluster, "run on the cluster of this master instead of here")
+        ->type_name("HOST:PORT");
+    app.add_flag("--detached", to.detached, "with --cluster: submit, print the job's id and stop");
+    app.add_option("--secret-file", to.secret_file, "the cluster's secret")->type_name("FILE");
     app.add_option("--log-level", log_level, "debug, info, warning, error or off; default: warning")
         ->type_name("LEVEL");
     app.add_option("--log-file", to.log_file, "log there; default: standard error")
@@ -96,7 +100,7 @@ Result<std::map<std::string, GivenOption>> read_extras(const std::vector<std::st
 
 // Options that are given without a value.
 bool is_fixed_flag(const std::string& option) {
-  return option == "--strict" || option == "--no-chaining" || option == "--explain" ||
+  return option == "--strict" || option == "--detached" || option == "--no-chaining" || option == "--explain" ||
          option == "--help" || option == "--version";
 }
 

@@ -24,6 +24,9 @@ struct CommandLine {
   bool strict = false;
   bool help = false;
   bool version = false;
+  std::string cluster;      // HOST:PORT of a master; empty: run here
+  std::string secret_file;  // of the cluster
+  bool detached = false;
   LogLevel log_level = LogLevel::warning;
   std::string log_file;
   std::map<std::string, GivenOption> job_options;  // by name, without dashes

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t copy_bytes = 256 * 1024;
+constexpr std::size_t copy_bytes = 1 << 18;
 constexpr mode_t blob_mode = 0444;
 constexpr mode_t executable_blob_mode = 0555;
 

@@ -80,7 +80,7 @@ std::string how_it_ended(const ChildExit& exit) {
 }
 
 std::string text_of_bytes(std::uint64_t bytes) {
-  constexpr std::uint64_t mebibyte = 1024 * 1024;
+  constexpr std::uint64_t mebibyte = 1 << 20;
   return bytes % mebibyte == 0 ? std::to_string(bytes / mebibyte) + " MiB"
                                : std::to_string(bytes) + " bytes";
 }

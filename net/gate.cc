@@ -15,7 +15,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "net/tcp.h"
+#include "net/control_socket.h"
 
 namespace weir {
 namespace {

@@ -17,7 +17,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/system_error.h"
-#include "net/tcp.h"
+#include "net/control_socket.h"
 
 namespace weir {
 namespace {

@@ -17,8 +17,6 @@
 
 #include "base/system_error.h"
 
-extern char** environ;
-
 namespace weir {
 namespace {
 
@@ -167,7 +165,8 @@ std::vector<std::string> environment_of(const ChildSpec& spec) {
     const std::string text = *entry;
     if (!own.contains(text.substr(0, text.find('=')))) environment.push_back(text);
   }
-  for (const auto& [name, value] : own) environment.push_back(name + '=' + value);
+  for (const auto& [name, value] : own)
+    environment.push_back(std::string(name).append("=").append(value));
   return environment;
 }
 

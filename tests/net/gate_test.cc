@@ -17,12 +17,14 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "base/clock.h"
 #include "net/actor_system_settings.h"
-#include "net/tcp.h"
+#include "net/control_socket.h"
 #include "tests/support/files.h"
 
 namespace weir {
@@ -72,8 +74,14 @@ struct Config : caf::actor_system_config {
   Config() { configure(*this, {.threads = 2}); }
 };
 
-caf::behavior length_server() {
-  return {[](const std::string& text) { return text.size(); }};
+// With an argument, because CAF dereferences a null pointer to the arguments of a function that has
+// none, which the library's assertions do not let pass.
+caf::behavior length_server(std::size_t added) {
+  return {[added](const std::string& text) { return text.size() + added; }};
+}
+
+caf::actor spawn_server(caf::actor_system& system) {
+  return system.spawn(length_server, std::size_t{0});
 }
 
 // A process's worth of actors.
@@ -87,7 +95,7 @@ struct Node {
   }
 
   std::uint16_t publish() {
-    server = system.spawn(length_server);
+    server = spawn_server(system);
     return gate.publish(caf::actor_cast<caf::strong_actor_ptr>(server), localhost, 0).value();
   }
 
@@ -237,7 +245,7 @@ TEST(Gate, a_busy_port_is_named) {
   Node node;
   const auto port = node.publish();
   const auto again = node.gate.publish(
-      caf::actor_cast<caf::strong_actor_ptr>(node.system.spawn(length_server)), localhost, port);
+      caf::actor_cast<caf::strong_actor_ptr>(spawn_server(node.system)), localhost, port);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().message,
             "cannot listen on 127.0.0.1:" + std::to_string(port) + ": Address already in use");
@@ -245,7 +253,7 @@ TEST(Gate, a_busy_port_is_named) {
 
 TEST(Gate, an_address_of_another_machine_is_named) {
   Node node;
-  const auto server = caf::actor_cast<caf::strong_actor_ptr>(node.system.spawn(length_server));
+  const auto server = caf::actor_cast<caf::strong_actor_ptr>(spawn_server(node.system));
   EXPECT_EQ(node.gate.publish(server, "192.0.2.1", 7000).error().message,
             "cannot listen on 192.0.2.1:7000: Cannot assign requested address");
 }
@@ -253,7 +261,7 @@ TEST(Gate, an_address_of_another_machine_is_named) {
 TEST(Gate, a_destroyed_gate_does_not_listen) {
   Config config;
   caf::actor_system system{config};
-  const auto server = system.spawn(length_server);
+  const auto server = spawn_server(system);
   std::uint16_t port = 0;
   {
     Gate gate(system, our_token, {});
@@ -466,6 +474,44 @@ TEST(Gate, many_silent_strangers_do_not_keep_members_out) {
   Node client;
   EXPECT_EQ(client.ask(client.gate.connect(localhost, port).value(), "hello"), 5);
   EXPECT_THAT(read_file(files.file("log")), HasSubstr("too many others waited"));
+}
+
+TEST(Gate, callers_wait_while_the_process_has_no_descriptor_left) {
+  const TemporaryDirectory files;
+  Node server{our_token, Logger::to_file(files.file("log"), LogLevel::warning)};
+  const auto port = server.publish();
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const int next = ::dup(STDIN_FILENO);
+  ::close(next);
+  const rlimit one_more{static_cast<rlim_t>(next) + 1, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &one_more);
+  std::optional<Stranger> caller(port);  // takes the last one
+  caller->say(preamble_text(our_token));
+  std::this_thread::sleep_for(milliseconds(500));
+  ::setrlimit(RLIMIT_NOFILE, &before);
+
+  const auto lines = lines_of(read_file(files.file("log")));
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], EndsWith("connections have to wait: Too many open files"));
+  caller->say(std::string(32, '\0'));
+  EXPECT_THAT(caller->hears(), StartsWith(preamble_text(our_token)));
+}
+
+TEST(Gate, a_node_that_starts_again_at_its_port_is_another_one) {
+  auto server = std::make_unique<Node>();
+  Node client;
+  const auto port = server->publish();
+  const auto before = client.gate.connect(localhost, port).value();
+  server.reset();
+  server = std::make_unique<Node>();
+  server->server = spawn_server(server->system);
+  ASSERT_TRUE(server->gate.publish(caf::actor_cast<caf::strong_actor_ptr>(server->server),
+                                   localhost, port));
+  const auto after = client.gate.connect(localhost, port);
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_NE(*after, before);
+  EXPECT_EQ(client.ask(*after, "hello"), 5);
 }
 
 TEST(Gate, two_hundred_visits_leave_no_descriptor) {

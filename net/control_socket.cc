@@ -1,4 +1,4 @@
-#include "net/tcp.h"
+#include "net/control_socket.h"
 
 #include <netdb.h>
 #include <poll.h>
@@ -25,8 +25,8 @@ struct FreeAddresses {
 };
 using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
 
-Result<Addresses> resolve(const std::string& host, std::uint16_t port, int flags,
-                          const std::string& task) {
+Result<Addresses> resolve(const std::string& host, std::uint16_t port, const std::string& task,
+                          int flags) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -71,7 +71,7 @@ std::string address_text(const std::string& host, std::uint16_t port) {
 
 Result<FileDescriptor> listen_on(const std::string& host, std::uint16_t port) {
   const std::string task = "cannot listen on " + address_text(host, port);
-  const auto addresses = resolve(host, port, AI_PASSIVE, task);
+  const auto addresses = resolve(host, port, task, AI_PASSIVE);
   if (!addresses) return addresses.error();
   int error = EADDRNOTAVAIL;
   for (const addrinfo* at = addresses->get(); at != nullptr; at = at->ai_next) {
@@ -90,7 +90,7 @@ Result<FileDescriptor> listen_on(const std::string& host, std::uint16_t port) {
 Result<FileDescriptor> connect_to(const std::string& host, std::uint16_t port,
                                   MonotonicTime deadline) {
   const std::string task = "cannot connect to " + address_text(host, port);
-  const auto addresses = resolve(host, port, 0, task);
+  const auto addresses = resolve(host, port, task, 0);
   if (!addresses) return addresses.error();
   int error = EADDRNOTAVAIL;
   for (const addrinfo* at = addresses->get(); at != nullptr; at = at->ai_next) {

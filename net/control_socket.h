@@ -1,4 +1,4 @@
-// TCP sockets: listening, connecting with a deadline, and what they are called in messages.
+// The sockets of control connections: listening, connecting with a deadline, names in messages.
 #pragma once
 
 #include <cstdint>
