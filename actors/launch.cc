@@ -12,16 +12,13 @@
 #include <thread>
 
 #include "actors/command_line.h"
-#include "actors/progress_line.h"
+#include "actors/cluster_run.h"
+#include "actors/job_console.h"
 #include "actors/run.h"
+#include "actors/task_process.h"
 
 namespace weir {
 namespace {
-
-constexpr int exit_finished = 0;
-constexpr int exit_failed = 1;
-constexpr int exit_usage = 2;
-constexpr int exit_interrupted = 130;
 
 bool prints_rows(const PhysicalPlan& plan) {
   return std::ranges::any_of(plan.logical.nodes, [](const LogicalNode& node) {
@@ -50,21 +47,25 @@ int run_described(const CommandLine& line, Job& job) {
     std::fputs(explain(**plan).c_str(), stdout);
     return exit_finished;
   }
-  TerminalProgress terminal(prints_rows(**plan));
-  if (!line.cluster.empty()) return run_on_cluster(line, job.ships(), **plan, terminal);
+  const bool prints = prints_rows(**plan);
+  if (!line.cluster.empty()) return run_on_cluster(line, job.ships(), **plan, prints);
+  if (line.detached) {
+    complain(line.program, "--detached needs --cluster: a job in this process ends with it");
+    return exit_usage;
+  }
+  TerminalProgress terminal(prints);
   options.on_progress = [&](const JobProgress& progress) {
     terminal.show(progress);
-    return interrupts.load() == 0;
+    return interrupts() == 0;
   };
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  count_interrupts();
   const auto result = run(*plan, options);
   terminal.clear();
   if (!result) {
     complain(line.program, result.error().message);
-    return interrupts.load() > 0 ? exit_interrupted : exit_failed;
+    return interrupts() > 0 ? exit_interrupted : exit_failed;
   }
-  summarize(line, *result, terminal.is_shown());
+  summarize(line.program, *result, terminal.is_shown());
   return exit_finished;
 }
 
@@ -86,6 +87,8 @@ bool describe_safely(const CommandLine& line, Job& job, const std::function<void
 }  // namespace
 
 int launch(int argc, char** argv, const std::function<void(Job&)>& describe) {
+  if (argc == 3 && std::string(argv[1]) == task_process_argument)
+    return run_task_process(argv[2], describe);
   const auto line =
       read_command_line(argc, argv, std::max(1U, std::thread::hardware_concurrency()));
   if (!line) {

@@ -23,14 +23,14 @@ function(weir_programs folder prefix stage)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
                           RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
     target_include_directories(${target} PRIVATE ${stage})
-    target_link_libraries(${target} PRIVATE weir_actors)
+    target_link_libraries(${target} PRIVATE weir_actors ${ARGN})
     weir_settings(${target})
     add_dependencies(weir_${folder} ${target})
   endforeach()
 endfunction()
 
 weir_programs(apps "" ${WEIR_APPS_STAGE})
-weir_programs(tools weir_ ${WEIR_TOOLS_STAGE})
+weir_programs(tools weir_ ${WEIR_TOOLS_STAGE} CLI11::CLI11)
 
 file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cc
      ${PROJECT_SOURCE_DIR}/bench/limits/*.cc)

@@ -1,0 +1,27 @@
+// A job of this program on a cluster, from the command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "actors/cluster_client.h"
+#include "actors/command_line.h"
+#include "dataflow/plan/physical_plan.h"
+
+namespace weir {
+
+// Submits this program with its options and, unless detached, watches the job to its end: rows of print() on standard
+// output, progress on a terminal. Returns the exit code.
+[[nodiscard]] int run_on_cluster(const CommandLine& line, const std::vector<std::string>& ships,
+                                 const PhysicalPlan& plan, bool prints_rows);
+
+// Watches a job that runs, or has run, on the cluster. Ctrl-C asks whether to leave it running or to cancel it; without a
+// terminal it cancels. Returns the exit code.
+[[nodiscard]] int watch_job(ClusterClient& cluster, const std::string& program, JobId job,
+                            bool prints_rows);
+
+// Where the master is, and the cluster's secret, as given on a command line. Errc::bad_option.
+[[nodiscard]] Result<std::unique_ptr<ClusterClient>> connect_to_cluster(
+    const std::string& address, const std::string& secret_file);
+
+}  // namespace weir
