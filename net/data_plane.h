@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "net/endpoint.h"
@@ -58,6 +59,12 @@ class DataPlane {
   // if the payload exceeds a frame. Requires that connect() was told of the host. Never blocks;
   // thread-safe.
   virtual Result<void> send_element(HostIndex to, ElementFrame element) = 0;
+
+  // An empty buffer to encode the next payload in, about as large as those before. Thread-safe.
+  [[nodiscard]] virtual Bytes take_buffer() = 0;
+  // Gives back the buffer of a payload that came and has been decoded. Not required, but a transfer
+  // costs half as much again without. Thread-safe.
+  virtual void recycle(Bytes payload) = 0;
 
   // Queues credit for a host that sends elements here; dropped if it is lost. Never blocks;
   // thread-safe.

@@ -54,6 +54,8 @@ class TcpDataPlane final : public DataPlane {
 
   void connect(const std::map<HostIndex, Endpoint>& peers) override;
   Result<void> send_element(HostIndex to, ElementFrame element) override;
+  [[nodiscard]] Bytes take_buffer() override;
+  void recycle(Bytes payload) override;
   void send_credit(HostIndex to, CreditFrame credit) override;
   void drop(HostIndex host) override;
   void close() override;
