@@ -44,7 +44,8 @@ class TcpDataPlane final : public DataPlane {
   // be resolved, Errc::system if no port can be had, naming them.
   [[nodiscard]] static Result<std::unique_ptr<TcpDataPlane>> start(TcpDataPlaneOptions options,
                                                                    DataReceiver& receiver);
-  // Without close() first, ends all connections as a crash would. Waits for the thread.
+  // Without close() first, ends all connections as a crash would. Waits for the thread, and for the
+  // system to give up on a name it is looking up.
   ~TcpDataPlane() override;
   TcpDataPlane(const TcpDataPlane&) = delete;
   TcpDataPlane& operator=(const TcpDataPlane&) = delete;
