@@ -76,7 +76,7 @@ class DataPlane {
 
   // Sends what is queued, says goodbye, and ends all connections; gives up on peers that do not
   // take it in bounded time. After it returns the receiver is called no more and sends are dropped.
-  // Requires that it is not called by the receiver.
+  // Requires that it is not called by the receiver, nor by who holds a lock that the receiver wants.
   virtual void close() = 0;
 
   // Every connection there is or was, outbound ones first, by host. Thread-safe.

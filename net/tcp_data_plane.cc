@@ -130,6 +130,7 @@ class TcpDataPlane::Network {
 };
 
 Result<void> TcpDataPlane::Network::start() {
+  WEIR_CHECK(options_.handshakes_max > 0);
   Result<tcp::acceptor> acceptor = listen_on(io_, options_.listen_host, options_.ports);
   if (!acceptor) return acceptor.error();
   acceptor_ = std::move(acceptor).value();
