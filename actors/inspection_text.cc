@@ -102,8 +102,15 @@ std::string process_text(const TaskHostInfo& host) {
 }  // namespace
 
 std::string nodes_text(const NodeList& nodes) {
-  TextTable table(
-      {"NODE", "ROLE", "ADDRESS", "SLOTS", "FREE", "MEMORY", "PROCESS", "VERSION", "SILENT"});
+  TextTable table({{"NODE"},
+                   {"ROLE"},
+                   {"ADDRESS"},
+                   {"SLOTS", Align::right},
+                   {"FREE", Align::right},
+                   {"MEMORY", Align::right},
+                   {"PROCESS", Align::right},
+                   {"VERSION"},
+                   {"SILENT", Align::right}});
   for (const NodeStatus& status : nodes.nodes) {
     const NodeInfo& node = status.node;
     table.add({node.id, node.role, node.address, std::to_string(node.slots),
@@ -117,7 +124,13 @@ std::string nodes_text(const NodeList& nodes) {
 
 std::string jobs_text(const std::vector<JobDetails>& jobs, ProcessingTime now) {
   if (jobs.empty()) return "no jobs\n";
-  TextTable table({"JOB", "NAME", "STATE", "SUBMITTED", "TIME", "TASKS", "RECORDS READ"});
+  TextTable table({{"JOB"},
+                   {"NAME"},
+                   {"STATE"},
+                   {"SUBMITTED"},
+                   {"TIME", Align::right},
+                   {"TASKS", Align::right},
+                   {"RECORDS READ", Align::right}});
   for (const JobDetails& job : jobs) {
     const JobProgress& progress = job.status.progress;
     table.add({to_string(job.status.job), job.status.name, std::string(name_of(job.status.state)),
@@ -144,7 +157,12 @@ std::string job_text(const JobSample& sample, ProcessingTime now) {
   if (!job.exceptions.empty())
     text += std::to_string(job.exceptions.size()) + " exceptions (job exceptions " +
             to_string(job.status.job) + ")\n";
-  TextTable table({"TASK", "STATE", "NODE", "RECORDS IN", "RECORDS OUT", "WATERMARK"});
+  TextTable table({{"TASK"},
+                   {"STATE"},
+                   {"NODE"},
+                   {"RECORDS IN", Align::right},
+                   {"RECORDS OUT", Align::right},
+                   {"WATERMARK"}});
   for (const TaskInfo& task : job.tasks) {
     const bool source = sample.graph.is_source(sample.graph.vertex(task.task.vertex));
     const bool placed = task.host < job.hosts.size();
@@ -189,8 +207,15 @@ std::string topology_text(const JobSample& sample) {
 }
 
 std::string channels_text(const JobSample& sample) {
-  TextTable table({"FROM", "TO", "PARTITIONING", "CHANNELS", "RECORDS", "RATE", "IN FLIGHT",
-                   "WINDOW", "QUEUED"});
+  TextTable table({{"FROM"},
+                   {"TO"},
+                   {"PARTITIONING"},
+                   {"CHANNELS", Align::right},
+                   {"RECORDS", Align::right},
+                   {"RATE", Align::right},
+                   {"IN FLIGHT", Align::right},
+                   {"WINDOW", Align::right},
+                   {"QUEUED", Align::right}});
   for (const PhysicalEdge& edge : sample.graph.edges) {
     const EdgeTraffic traffic = traffic_on(sample, edge);
     table.add({sample.graph.vertex(edge.from).name, sample.graph.vertex(edge.to).name,

@@ -15,30 +15,28 @@ std::size_t width_of(const std::string& text) {
 }  // namespace
 
 std::string TextTable::text(const std::string& indent) const {
-  const std::size_t columns = rows_.front().size();
-  std::vector<std::size_t> widths(columns);
-  std::vector<bool> right(columns, rows_.size() > 1);
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
-    for (std::size_t i = 0; i < columns; ++i) {
-      const std::string& cell = rows_[r][i];
-      widths[i] = std::max(widths[i], width_of(cell));
-      const bool number = cell.empty() || cell == "-" || (cell[0] >= '0' && cell[0] <= '9');
-      if (r > 0 && !number) right[i] = false;
-    }
+  std::vector<std::string> head;
+  std::vector<std::size_t> widths;
+  for (const TextColumn& column : columns_) {
+    head.push_back(column.name);
+    widths.push_back(width_of(column.name));
   }
-  // Names and ids that happen to begin with digits stay where their head is.
-  right[0] = false;
-  std::string text;
   for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  std::string text;
+  const auto add_line = [&](const std::vector<std::string>& cells) {
     std::string line = indent;
-    for (std::size_t i = 0; i < columns; ++i) {
-      const std::string padding(widths[i] - width_of(row[i]), ' ');
-      line += right[i] ? padding + row[i] : row[i] + padding;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const std::string padding(widths[i] - width_of(cells[i]), ' ');
+      line += columns_[i].align == Align::right ? padding + cells[i] : cells[i] + padding;
       line += "  ";
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
-  }
+  };
+  add_line(head);
+  for (const auto& row : rows_) add_line(row);
   return text;
 }
 

@@ -88,7 +88,7 @@ TEST(FindTasks, knows_three_ways_to_name_them) {
 }
 
 TEST(TextTable, lines_up_numbers_to_the_right) {
-  TextTable table({"NAME", "COUNT", "STATE"});
+  TextTable table({{"NAME"}, {"COUNT", Align::right}, {"STATE"}});
   table.add({"a", "1", "RUNNING"});
   table.add({"lines → out", "1,000", "FAILED"});
   EXPECT_EQ(table.text(),
