@@ -202,12 +202,29 @@ std::optional<WatermarkHolder> walk_to_holder(const Scene& scene, const WatchedT
                                 next > report.watermark &&
                                 input.furthest.ms - next.ms < next.ms - report.watermark.ms;
     if (waits_in_queue) {
-      return WatermarkHolder{report.task, report.watermark, next, true, report.queued_bytes};
+      return WatermarkHolder{.task = report.task,
+                             .watermark = report.watermark,
+                             .others = next,
+                             .by_queue = true,
+                             .queued_bytes = report.queued_bytes};
     }
     at = input.task;
-    holder = {at->info->task, next, furthest, false, at->info->report.queued_bytes};
+    holder = {.task = at->info->task,
+              .watermark = next,
+              .others = furthest,
+              .queued_bytes = at->info->report.queued_bytes};
   }
   return holder;
+}
+
+// Whether no subtask of the holder's vertex is nearer to the others than to the holder.
+bool is_whole_vertex(const Scene& scene, const WatermarkHolder& holder) {
+  return std::ranges::all_of(scene.tasks(holder.task.vertex), [&](const WatchedTask& task) {
+    const EventTime watermark = task.info->report.watermark;
+    if (watermark == holder.watermark) return true;
+    return has_begun(holder.watermark) && has_begun(watermark) &&
+           watermark.ms - holder.watermark.ms < holder.others.ms - watermark.ms;
+  });
 }
 
 void find_watermark_holder(const Scene& scene, std::vector<Finding>& findings) {
@@ -220,10 +237,11 @@ void find_watermark_holder(const Scene& scene, std::vector<Finding>& findings) {
       last = of_vertex;
   }
   if (last == nullptr) return;
-  const auto holder = walk_to_holder(scene, *last);
+  auto holder = walk_to_holder(scene, *last);
   if (!holder || !has_begun(holder->others)) return;
   const auto behind = holder->behind();
   if (behind && *behind < std::max(watermark_behind_min, 2 * advance_of_watermarks(scene))) return;
+  holder->whole_vertex = is_whole_vertex(scene, *holder);
   findings.emplace_back(*holder);
 }
 

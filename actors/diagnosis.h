@@ -59,7 +59,8 @@ struct WatermarkHolder {
   TaskId task;
   EventTime watermark = EventTime::min();  // min(): none yet
   EventTime others = EventTime::min();     // how far those have come that wait for it
-  bool by_queue = false;  // its input is that far; the records before it wait in its queue
+  bool by_queue = false;      // its input is that far; the records before it wait in its queue
+  bool whole_vertex = false;  // its siblings are about as far behind
   std::uint64_t queued_bytes = 0;
 
   // Nothing: it has given no watermark at all.

@@ -24,6 +24,8 @@ FindingText describe_one(const JobGraph& graph, const Bottleneck& found) {
                 percent_text(found.busy) + " of the time";
     text.evidence = {"it puts out " + rate_text(found.records_per_second) + " records",
                      "nothing after it is backpressured"};
+    if (vertex.stages.size() > 1)
+      text.evidence.push_back("it was last in its operator '" + last + "'");
     text.advice =
         vertex.parallelism < vertex.max_parallelism
             ? "more subtasks (--parallelism) read faster, if there are cores and splits for them"
@@ -80,18 +82,21 @@ FindingText describe_one(const JobGraph& graph, const UnexplainedBackpressure& f
 }
 
 FindingText describe_one(const JobGraph& graph, const WatermarkHolder& found) {
-  const std::string task = task_name(graph, found.task);
+  const JobVertex& vertex = graph.vertex(found.task.vertex);
+  std::string who = "'" + task_name(graph, found.task) + "'";
+  if (found.whole_vertex && vertex.parallelism > 1)
+    who = name_of(graph, vertex.id) + ", all its subtasks,";
   FindingText text{.kind = "watermark"};
   const auto behind = found.behind();
   if (!behind) {
-    text.what = "'" + task + "' holds the watermark: it has given none yet";
+    text.what = who + " holds the watermark: it has given none yet";
     text.evidence = {"other inputs have reached " + watermark_text(found.others)};
     text.advice =
         "results by event time wait for it: does it read anything, and do its records have times "
         "(.event_time)?";
     return text;
   }
-  text.what = "'" + task + "' holds the watermark: it is " + duration_text(*behind) + " behind";
+  text.what = who + " holds the watermark: it is " + duration_text(*behind) + " behind";
   text.evidence = {"its watermark is " + watermark_text(found.watermark)};
   if (found.by_queue) {
     text.evidence.push_back("what is before it has reached " + watermark_text(found.others) + "; " +

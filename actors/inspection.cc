@@ -100,10 +100,12 @@ std::string task_name(const JobGraph& graph, TaskId task) {
 std::vector<TaskId> find_tasks(const JobGraph& graph, const std::string& text) {
   std::vector<TaskId> found;
   for (const JobVertex& vertex : graph.vertices) {
+    const bool step = std::ranges::any_of(
+        vertex.stages, [&](NodeId node) { return graph.node(node).name == text; });
     for (std::uint32_t i = 0; i < vertex.parallelism; ++i) {
       const TaskId task{vertex.id, {i}};
       const std::string numbers = std::to_string(vertex.id.value) + "/" + std::to_string(i);
-      if (text == vertex.name || text == numbers || text == task_name(graph, task))
+      if (step || text == vertex.name || text == numbers || text == task_name(graph, task))
         found.push_back(task);
     }
   }

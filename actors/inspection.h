@@ -55,7 +55,8 @@ struct EdgeTraffic {
 // "count (2/4)"
 [[nodiscard]] std::string task_name(const JobGraph& graph, TaskId task);
 
-// The tasks that a person means by "count (2/4)", by the name of a vertex, or by "2/0" (numbers of vertex and subtask).
+// The tasks that a person means by "count (2/4)", by the name of a vertex or of a step in it, or by
+// "2/0" (numbers of vertex and subtask).
 [[nodiscard]] std::vector<TaskId> find_tasks(const JobGraph& graph, const std::string& text);
 
 }  // namespace weir

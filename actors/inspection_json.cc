@@ -146,6 +146,7 @@ Json figures_json(const JobGraph& graph, const WatermarkHolder& found) {
   const auto behind = found.behind();
   return {{"vertex", graph.vertex(found.task.vertex).name},
           {"task", task_name(graph, found.task)},
+          {"whole_vertex", found.whole_vertex},
           {"watermark", watermark_json(found.watermark)},
           {"others", watermark_json(found.others)},
           {"behind_ms", behind ? Json(behind->count()) : Json()},

@@ -170,9 +170,10 @@ int run_job(int argc, char** argv) {
   const CLI::App* exceptions_command =
       with_json(command("exceptions", "what went wrong in a job, oldest first", true));
   CLI::App* logs_command = command("logs", "what the task processes of a job have logged", true);
-  logs_command->add_option("TASK", options.task,
-                           "only the process of this task: \"count (2/4)\", the name of a vertex, "
-                           "or vertex/subtask as in 2/0");
+  logs_command->add_option(
+      "TASK", options.task,
+      "only the process of this task: \"count (2/4)\", the name of a vertex or step, "
+      "or vertex/subtask as in 2/0");
   CLI::App* cancel_command = command("cancel", "cancel a job, and wait until it has ended", true);
   cancel_command->add_flag("--no-wait", options.no_wait, "only ask for it");
   try {

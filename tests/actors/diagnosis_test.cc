@@ -112,6 +112,31 @@ TEST(Diagnosis, names_the_source_subtask_that_holds_the_watermark) {
   EXPECT_EQ(found[0].task, (TaskId{{0}, {1}}));
   EXPECT_EQ(found[0].behind(), Duration(10min));
   EXPECT_FALSE(found[0].by_queue);
+  EXPECT_FALSE(found[0].whole_vertex);
+}
+
+TEST(Diagnosis, names_the_source_whose_subtasks_all_hold_the_watermark) {
+  SampleJob job;
+  // A second source, far ahead, that "count" reads too.
+  job.sample.graph.nodes.push_back({{4}, "more", "text files", StageRole::source, false});
+  job.sample.graph.vertices.push_back({{3}, "more", {{4}}, 1, 128, "default", false});
+  job.sample.graph.edges.push_back({{3}, 0, {1}, {0}, Partitioning::hash});
+  TaskInfo ahead = job.sample.now.tasks.back();
+  ahead.task = ahead.report.task = {{3}, {0}};
+  ahead.report.watermark = noon;
+  job.sample.now.tasks.push_back(ahead);
+  ahead.report.at_ns -= SampleJob::second_ns;
+  job.sample.before->tasks.push_back(ahead);
+  for (const std::uint32_t subtask : {0U, 1U}) {
+    job.watermark(0, subtask, noon - 10min + Duration{subtask});
+    job.watermark(1, subtask, noon - 10min);
+  }
+  job.watermark(2, 0, noon - 10min);
+  const auto found = findings_of<WatermarkHolder>(diagnose(job.sample));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].task, (TaskId{{0}, {0}}));
+  EXPECT_TRUE(found[0].whole_vertex);
+  EXPECT_EQ(found[0].behind(), Duration(10min));
 }
 
 TEST(Diagnosis, names_an_input_that_has_given_no_watermark) {

@@ -79,11 +79,13 @@ TEST(EdgeTraffic, adds_up_producers_and_consumers) {
   EXPECT_DOUBLE_EQ(*traffic.records_per_second, 200);
 }
 
-TEST(FindTasks, knows_three_ways_to_name_them) {
+TEST(FindTasks, knows_the_ways_to_name_them) {
   const JobGraph graph = sample_graph();
   EXPECT_EQ(find_tasks(graph, "count (2/2)"), (std::vector<TaskId>{{{1}, {1}}}));
   EXPECT_EQ(find_tasks(graph, "1/0"), (std::vector<TaskId>{{{1}, {0}}}));
   EXPECT_EQ(find_tasks(graph, "count").size(), 2U);
+  EXPECT_EQ(find_tasks(graph, "lines → times").size(), 2U);
+  EXPECT_EQ(find_tasks(graph, "times"), (std::vector<TaskId>{{{0}, {0}}, {{0}, {1}}}));
   EXPECT_TRUE(find_tasks(graph, "count (3/2)").empty());
 }
 
