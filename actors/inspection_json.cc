@@ -25,6 +25,10 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
 Json watermark_json(EventTime watermark) {
   if (watermark == EventTime::min()) return {};
   return watermark == EventTime::max() ? "end" : to_string(watermark);
@@ -45,6 +49,7 @@ Json head_json(const JobSample& sample) {
           {"name", sample.now.status.name},
           {"state", name_of(sample.now.status.state)},
           {"attempt", sample.now.attempt.value},
+          {"waiting_for", text_or_null(sample.now.status.progress.waiting_for)},
           {"seconds", seconds > 0 ? Json(seconds) : Json()}};
 }
 
@@ -62,7 +67,7 @@ Json summary_json(const JobDetails& job) {
           {"bad_records", progress.bad_records},
           {"late_records_dropped", progress.late_records_dropped},
           {"watermark", progress.watermark ? watermark_json(*progress.watermark) : Json()},
-          {"waiting_for", progress.waiting_for.empty() ? Json() : Json(progress.waiting_for)},
+          {"waiting_for", text_or_null(progress.waiting_for)},
           {"error", error_json(job.status.error)}};
 }
 
@@ -211,8 +216,8 @@ std::string exceptions_json(const JobDetails& job, JsonLayout layout) {
   for (const JobException& exception : job.exceptions) {
     all.push_back({{"at", time_json(exception.at)},
                    {"attempt", exception.attempt.value},
-                   {"task", exception.task.empty() ? Json() : Json(exception.task)},
-                   {"node", exception.node.empty() ? Json() : Json(exception.node)},
+                   {"task", text_or_null(exception.task)},
+                   {"node", text_or_null(exception.node)},
                    {"code", name_of(exception.error.code)},
                    {"message", exception.error.message}});
   }

@@ -139,6 +139,25 @@ TEST_F(ToolsOnACluster, a_job_is_listed_shown_watched_and_cancelled) {
   EXPECT_EQ(cluster_.job({"cancel", id}).exit_code, 1);
 }
 
+TEST_F(ToolsOnACluster, a_killed_process_is_among_the_exceptions) {
+  const std::string id = slow_job("1000000");
+  ASSERT_TRUE(eventually([&] { return is_running(id); }));
+  const json node = topology(id)["nodes"][1];
+  kill(node["processes"][0]["process"].get<pid_t>(), SIGKILL);
+  json found;
+  EXPECT_TRUE(eventually([&] {
+    const json all = parsed(cluster_.job({"exceptions", id, "--json"}));
+    for (const json& one : all["exceptions"]) {
+      if (one["code"] == "process_lost") found = one;
+    }
+    return !found.is_null();
+  }));
+  EXPECT_EQ(found["node"], node["id"]);
+  EXPECT_NE(found["message"].get<std::string>().find("SIGKILL"), std::string::npos) << found;
+  const std::string text = cluster_.job({"exceptions", id}).out;
+  EXPECT_NE(text.find("process_lost\n  "), std::string::npos) << text;
+}
+
 TEST_F(ToolsOnACluster, watch_ends_with_the_job_and_gives_one_object_a_line) {
   const std::string id = slow_job("3000");
   const ChildResult watched = cluster_.inspect({"topology", id, "--json", "--watch"});
