@@ -46,7 +46,7 @@ HeartbeatAnswer ResourceManager::deregister(const DeregisterTaskManager& leaving
   const auto found = workers_.find(id);
   if (found != workers_.end()) {
     self_->demonitor(found->second.handle.address());
-    remove(id, {Errc::actor_lost, "worker " + found->second.node.id + " has left"});
+    remove(id, {Errc::cancelled, "worker " + found->second.node.id + " has left"});
   }
   return {leaving.registration, {}};
 }
@@ -112,20 +112,23 @@ void ResourceManager::on_down(const caf::down_msg& down) {
     if (worker.handle->address() != down.source) continue;
     const bool asked_to = down.reason == caf::exit_reason::user_shutdown;
     remove(TaskManagerId{id},
-           {Errc::actor_lost, "worker " + worker.node.id + (asked_to ? " has left" : " is gone: ") +
-                                  (asked_to ? "" : self_->system().render(down.reason))});
+           asked_to ? Error{Errc::cancelled, "worker " + worker.node.id + " has left"}
+                    : Error{Errc::actor_lost, "worker " + worker.node.id + " is gone: " +
+                                                  self_->system().render(down.reason)});
     return;
   }
 }
 
 void ResourceManager::remove(TaskManagerId id, const Error& why) {
   const Worker worker = workers_.at(id);
-  engine_->logger.warning(why.message);
+  const Error cause{why.code == Errc::cancelled ? Errc::actor_lost : why.code, why.message};
+  why.code == Errc::cancelled ? engine_->logger.info(why.message)
+                              : engine_->logger.warning(why.message);
   workers_.erase(id);
   heartbeats_->remove(id);
   for (const auto& [job, job_manager] : job_managers_) {
     if (pool_.used_by(job).contains(id))
-      self_->send(job_manager, TaskManagerLost{worker.handle, why});
+      self_->send(job_manager, TaskManagerLost{worker.handle, cause});
   }
   grant(pool_.remove_task_manager(id));
 }

@@ -28,6 +28,7 @@ void TaskChannel::send_frame(HostIndex host, Element element, std::uint64_t char
                      .payload = {}};
   if (auto* batch = std::get_if<BatchPtr>(&element)) {
     frame.kind = ElementKind::batch;
+    frame.payload = deployment_->data_plane->take_buffer();
     frame.payload.reserve((*batch)->bytes() + 64);
     ByteWriter writer(frame.payload);
     (*batch)->encode(writer);
@@ -137,6 +138,8 @@ void TaskActor::receive(DeliverFrame& delivery) {
   if (ended_) return;
   auto element = decode(delivery.frame);
   if (!element) return fail(element.error());
+  if (delivery.frame.kind == ElementKind::batch)
+    deployment_.data_plane->recycle(std::move(delivery.frame.payload));
   core_->receive(delivery.frame.channel, {*std::move(element), delivery.frame.charged_bytes});
   schedule_step();
 }

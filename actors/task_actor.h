@@ -22,8 +22,8 @@ struct TaskDeployment {
   std::shared_ptr<const PhysicalPlan> plan;
   JobSettings settings;
   std::shared_ptr<TaskProbe> probe;
-  TaskHostHandle host;    // who is told what becomes of it
-  DataPlane* data_plane;  // outlives the task; null if all tasks of the job are in this process
+  TaskHostHandle host;                    // who is told what becomes of it
+  std::shared_ptr<DataPlane> data_plane;  // null if all tasks of the job are in this process
 };
 
 // One outgoing channel: to an actor of this process as a pointer, to another process as a frame.

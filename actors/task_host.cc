@@ -83,7 +83,8 @@ void TaskHost::begin(TaskHostHandle::base* self, const EngineContext& engine,
   log_ = engine.logger.about("job " + options_.plan->logical.job_name);
   self_->set_down_handler([this](const caf::down_msg& down) { on_down(down); });
   self_->monitor(options_.job_manager);
-  router_.begin(caf::actor_cast<TaskHostHandle>(self_), options_.attempt);
+  network_ = std::make_shared<Network>();
+  network_->router.begin(caf::actor_cast<TaskHostHandle>(self_), options_.attempt);
 
   TaskHostStarted started{options_.attempt,
                           options_.host,
@@ -92,9 +93,9 @@ void TaskHost::begin(TaskHostHandle::base* self, const EngineContext& engine,
                           {},
                           {}};
   if (options_.make_data_plane) {
-    auto plane = options_.make_data_plane(router_);
+    auto plane = options_.make_data_plane(network_->router);
     if (plane) {
-      data_plane_ = std::move(plane->plane);
+      network_->plane = std::move(plane->plane);
       started.data_address = std::move(plane->address);
     } else {
       started.error = plane.error();
@@ -136,9 +137,10 @@ void TaskHost::spawn_task(TaskId id) {
       self_->system(), *engine_, vertex.blocking ? Placement::own_thread : Placement::shared,
       task_actor, engine_,
       TaskDeployment{options_.job, options_.attempt, id, options_.plan, options_.settings, probe,
-                     caf::actor_cast<TaskHostHandle>(self_), data_plane_.get()});
+                     caf::actor_cast<TaskHostHandle>(self_),
+                     std::shared_ptr<DataPlane>(network_, network_->plane.get())});
   self_->monitor(handle);
-  router_.add(id, handle);
+  network_->router.add(id, handle);
   tasks_.insert_or_assign(id, Task{std::move(handle), std::move(probe), {}, false, 0});
 }
 
@@ -147,7 +149,7 @@ void TaskHost::start(const StartTasks& start) {
   std::map<TaskId, HostIndex> places;
   for (const auto& [task, host] : start.places) places[task] = host;
   for (auto& [id, task] : tasks_) wire(id, places);
-  if (data_plane_ != nullptr) {
+  if (network_->plane != nullptr) {
     std::map<HostIndex, Endpoint> consumers;
     for (const auto& [id, task] : tasks_) {
       for (const auto& lanes : output_channels(*options_.plan, id.vertex, id.subtask)) {
@@ -163,7 +165,7 @@ void TaskHost::start(const StartTasks& start) {
         }
       }
     }
-    data_plane_->connect(consumers);
+    network_->plane->connect(consumers);
   }
   for (const auto& [id, task] : tasks_) self_->send(task.handle, StartTask{options_.attempt});
 }

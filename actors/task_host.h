@@ -60,6 +60,12 @@ class FrameRouter final : public DataReceiver {
   AttemptId attempt_;
 };
 
+// A host's end of the network. Shared by its tasks, of which one may still be in a step when the host has ended.
+struct Network {
+  FrameRouter router;  // outlives the plane, which calls it
+  std::unique_ptr<DataPlane> plane;
+};
+
 // Spawns tasks and coordinators on the JobManager's word, wires them, passes on what they report, and reports their
 // figures; names tasks that hold their thread for too long in user code. Ends with its JobManager.
 class TaskHost {
@@ -114,8 +120,7 @@ class TaskHost {
   const EngineContext* engine_ = nullptr;
   TaskHostOptions options_;
   Logger log_;
-  FrameRouter router_;  // outlives the data plane, which calls it
-  std::unique_ptr<DataPlane> data_plane_;
+  std::shared_ptr<Network> network_;
   std::map<TaskId, Task> tasks_;
   std::map<NodeId, CoordinatorHandle> coordinators_;
   bool started_ = false;

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "net/endpoint.h"
@@ -59,6 +60,12 @@ class DataPlane {
   // thread-safe.
   virtual Result<void> send_element(HostIndex to, ElementFrame element) = 0;
 
+  // An empty buffer to encode the next payload in, about as large as those before. Thread-safe.
+  [[nodiscard]] virtual Bytes take_buffer() = 0;
+  // Gives back the buffer of a payload that came and has been decoded. Not required, but a transfer
+  // costs half as much again without. Thread-safe.
+  virtual void recycle(Bytes payload) = 0;
+
   // Queues credit for a host that sends elements here; dropped if it is lost. Never blocks;
   // thread-safe.
   virtual void send_credit(HostIndex to, CreditFrame credit) = 0;
@@ -69,7 +76,7 @@ class DataPlane {
 
   // Sends what is queued, says goodbye, and ends all connections; gives up on peers that do not
   // take it in bounded time. After it returns the receiver is called no more and sends are dropped.
-  // Requires that it is not called by the receiver.
+  // Requires that it is not called by the receiver, nor by who holds a lock that the receiver wants.
   virtual void close() = 0;
 
   // Every connection there is or was, outbound ones first, by host. Thread-safe.

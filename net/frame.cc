@@ -244,7 +244,7 @@ Result<EncodedFrame> encode_frame(Frame frame) {
   return encoded;
 }
 
-FrameDecoder::FrameDecoder(std::size_t payload_bytes_max) {
+FrameDecoder::FrameDecoder(std::size_t payload_bytes_max, BufferPool* pool) : pool_(pool) {
   set_payload_limit(payload_bytes_max);
 }
 
@@ -338,8 +338,10 @@ void FrameDecoder::start_large_payload(const Prefix& prefix) {
   large_header_.assign(header, header + prefix.header_bytes);
   begin_ += frame_prefix_bytes + prefix.header_bytes;
   large_received_ = buffered();
-  large_payload_.resize(
-      std::min<std::size_t>(prefix.payload_bytes, std::max(trusted_bytes, 2 * large_received_)));
+  const std::size_t size =
+      std::min<std::size_t>(prefix.payload_bytes, std::max(trusted_bytes, 2 * large_received_));
+  if (pool_ != nullptr) large_payload_ = pool_->take(size);
+  large_payload_.resize(size);
   std::memcpy(large_payload_.data(), buffer_.data() + begin_, large_received_);
   begin_ = 0;
   end_ = 0;

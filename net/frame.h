@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "net/buffer_pool.h"
 
 namespace weir {
 
@@ -95,8 +96,10 @@ struct EncodedFrame {
 // The first failure is final. Not thread-safe. Knows no socket.
 class FrameDecoder {
  public:
-  // Payloads larger than the limit are refused as damage.
-  explicit FrameDecoder(std::size_t payload_bytes_max = frame_payload_bytes_max);
+  // Payloads larger than the limit are refused as damage. Large ones come in buffers of the pool, if
+  // there is one; it outlives the decoder.
+  explicit FrameDecoder(std::size_t payload_bytes_max = frame_payload_bytes_max,
+                        BufferPool* pool = nullptr);
 
   // For a connection whose peer was a stranger until now. Requires that it is not above
   // frame_payload_bytes_max.
@@ -131,6 +134,7 @@ class FrameDecoder {
                                       Bytes payload);
 
   std::size_t payload_bytes_max_;
+  BufferPool* pool_;
   std::optional<Error> failure_;
 
   // Prefixes, headers and small payloads: [begin_, end_) has come and is not yet decoded.

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "net/buffer_pool.h"
 #include "net/outbox.h"
 #include "net/tcp_dial.h"
 #include "net/tcp_greeting.h"
@@ -68,6 +69,8 @@ class TcpDataPlane::Network {
   [[nodiscard]] Endpoint address() const;
   void connect(const std::map<HostIndex, Endpoint>& endpoints);
   Result<void> send_element(HostIndex to, ElementFrame element);
+  [[nodiscard]] Bytes take_buffer();
+  void recycle(Bytes payload) { pool_.give(std::move(payload)); }
   void send_credit(HostIndex to, CreditFrame credit);
   void drop(HostIndex host);
   void close();
@@ -102,6 +105,7 @@ class TcpDataPlane::Network {
 
   const TcpDataPlaneOptions options_;
   DataReceiver& receiver_;
+  BufferPool pool_;
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   std::thread thread_;
@@ -126,6 +130,7 @@ class TcpDataPlane::Network {
 };
 
 Result<void> TcpDataPlane::Network::start() {
+  WEIR_CHECK(options_.handshakes_max > 0);
   Result<tcp::acceptor> acceptor = listen_on(io_, options_.listen_host, options_.ports);
   if (!acceptor) return acceptor.error();
   acceptor_ = std::move(acceptor).value();
@@ -176,6 +181,12 @@ Result<void> TcpDataPlane::Network::send_element(HostIndex to, ElementFrame elem
   WEIR_CHECK(peer != nullptr);
   send(peer, std::move(encoded).value());
   return {};
+}
+
+Bytes TcpDataPlane::Network::take_buffer() {
+  Bytes buffer = pool_.take(0);
+  buffer.clear();
+  return buffer;
 }
 
 void TcpDataPlane::Network::send_credit(HostIndex to, CreditFrame credit) {
@@ -272,11 +283,11 @@ void TcpDataPlane::Network::greet(tcp::socket socket) {
   }
   set_connection_options(socket);
   const std::uint64_t number = next_greeting_++;
-  auto greeting =
-      std::make_shared<TcpGreeting>(std::move(socket), options_.token, options_.handshake_timeout,
-                                    [this, number](Result<TcpGreeting::Greeted> result) {
-                                      on_greeted(number, std::move(result));
-                                    });
+  auto greeting = std::make_shared<TcpGreeting>(
+      std::move(socket), pool_, options_.token, options_.handshake_timeout,
+      [this, number](Result<TcpGreeting::Greeted> result) {
+        on_greeted(number, std::move(result));
+      });
   greetings_.emplace(number, greeting);
   greeting->start();
 }
@@ -344,7 +355,7 @@ void TcpDataPlane::Network::dial(const std::shared_ptr<Peer>& peer, const Endpoi
                     .from_host = options_.host,
                     .to_host = peer->host};
   auto dial = std::make_shared<TcpDial>(
-      io_, endpoint, options_.token, hello, options_.connect_timeout,
+      io_, pool_, endpoint, options_.token, hello, options_.connect_timeout,
       [this, peer](Result<TcpDial::Connected> result) { on_dialed(peer, std::move(result)); });
   dials_.emplace(peer->host, dial);
   dial->start();
@@ -365,7 +376,7 @@ void TcpDataPlane::Network::on_dialed(const std::shared_ptr<Peer>& peer,
 void TcpDataPlane::Network::begin_link(const std::shared_ptr<Peer>& peer, tcp::socket socket,
                                        FrameDecoder decoder, std::string peer_name) {
   const auto link = std::make_shared<TcpLink>(
-      std::move(socket), std::move(decoder), std::move(peer_name), peer, receiver_,
+      std::move(socket), std::move(decoder), std::move(peer_name), peer, pool_, receiver_,
       [this, peer](std::optional<Error> error) { on_link_ended(peer, std::move(error)); });
   ++links_;
   peer->link = link;
@@ -457,6 +468,13 @@ void TcpDataPlane::connect(const std::map<HostIndex, Endpoint>& peers) {
 
 Result<void> TcpDataPlane::send_element(HostIndex to, ElementFrame element) {
   return network_->send_element(to, std::move(element));
+}
+
+Bytes TcpDataPlane::take_buffer() {
+  return network_->take_buffer();
+}
+void TcpDataPlane::recycle(Bytes payload) {
+  network_->recycle(std::move(payload));
 }
 
 void TcpDataPlane::send_credit(HostIndex to, CreditFrame credit) {

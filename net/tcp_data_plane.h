@@ -44,7 +44,8 @@ class TcpDataPlane final : public DataPlane {
   // be resolved, Errc::system if no port can be had, naming them.
   [[nodiscard]] static Result<std::unique_ptr<TcpDataPlane>> start(TcpDataPlaneOptions options,
                                                                    DataReceiver& receiver);
-  // Without close() first, ends all connections as a crash would. Waits for the thread.
+  // Without close() first, ends all connections as a crash would. Waits for the thread, and for the
+  // system to give up on a name it is looking up.
   ~TcpDataPlane() override;
   TcpDataPlane(const TcpDataPlane&) = delete;
   TcpDataPlane& operator=(const TcpDataPlane&) = delete;
@@ -54,6 +55,8 @@ class TcpDataPlane final : public DataPlane {
 
   void connect(const std::map<HostIndex, Endpoint>& peers) override;
   Result<void> send_element(HostIndex to, ElementFrame element) override;
+  [[nodiscard]] Bytes take_buffer() override;
+  void recycle(Bytes payload) override;
   void send_credit(HostIndex to, CreditFrame credit) override;
   void drop(HostIndex host) override;
   void close() override;

@@ -19,9 +19,11 @@ constexpr std::chrono::milliseconds retry_after_max{2000};
 
 }  // namespace
 
-TcpDial::TcpDial(asio::io_context& io, Endpoint endpoint, const ClusterToken& token,
-                 const Hello& hello, std::chrono::milliseconds timeout, Done done)
+TcpDial::TcpDial(asio::io_context& io, BufferPool& pool, Endpoint endpoint,
+                 const ClusterToken& token, const Hello& hello, std::chrono::milliseconds timeout,
+                 Done done)
     : io_(io),
+      pool_(pool),
       endpoint_(std::move(endpoint)),
       token_(token),
       hello_(hello),
@@ -31,7 +33,8 @@ TcpDial::TcpDial(asio::io_context& io, Endpoint endpoint, const ClusterToken& to
       deadline_(io),
       retry_timer_(io),
       socket_(io),
-      retry_after_(first_retry_after) {
+      retry_after_(first_retry_after),
+      decoder_(0, &pool) {
   const Preamble preamble = make_preamble(ConnectionPurpose::data, token);
   const EncodedFrame frame = *encode_frame(hello);
   opening_.assign(preamble.begin(), preamble.end());
@@ -76,7 +79,7 @@ void TcpDial::resolve() {
 void TcpDial::connect() {
   const tcp::endpoint& address = addresses_[next_address_++];
   preamble_received_ = 0;
-  decoder_ = FrameDecoder(0);
+  decoder_ = FrameDecoder(0, &pool_);
   asio::error_code error;
   socket_ = open_socket(io_, address.protocol(), error);
   if (error) return retry(error.message());

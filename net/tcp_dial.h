@@ -32,8 +32,8 @@ class TcpDial : public std::enable_shared_from_this<TcpDial> {
   // Called once, unless cancelled. The error names the host.
   using Done = std::function<void(Result<Connected>)>;
 
-  TcpDial(asio::io_context& io, Endpoint endpoint, const ClusterToken& token, const Hello& hello,
-          std::chrono::milliseconds timeout, Done done);
+  TcpDial(asio::io_context& io, BufferPool& pool, Endpoint endpoint, const ClusterToken& token,
+          const Hello& hello, std::chrono::milliseconds timeout, Done done);
 
   void start();
   // Done is called with this error.
@@ -57,6 +57,7 @@ class TcpDial : public std::enable_shared_from_this<TcpDial> {
   void succeed();
 
   asio::io_context& io_;
+  BufferPool& pool_;
   const Endpoint endpoint_;
   const ClusterToken token_;
   const Hello hello_;
@@ -74,7 +75,7 @@ class TcpDial : public std::enable_shared_from_this<TcpDial> {
   Bytes opening_;  // what we say first
   Preamble preamble_{};
   std::size_t preamble_received_ = 0;
-  FrameDecoder decoder_{0};
+  FrameDecoder decoder_;
 };
 
 }  // namespace weir

@@ -7,14 +7,15 @@
 
 namespace weir {
 
-TcpGreeting::TcpGreeting(asio::ip::tcp::socket socket, const ClusterToken& token,
+TcpGreeting::TcpGreeting(asio::ip::tcp::socket socket, BufferPool& pool, const ClusterToken& token,
                          std::chrono::milliseconds timeout, Done done)
     : socket_(std::move(socket)),
       timer_(socket_.get_executor()),
       token_(token),
       timeout_(timeout),
       peer_name_(weir::peer_name(socket_)),
-      done_(std::move(done)) {}
+      done_(std::move(done)),
+      decoder_(0, &pool) {}
 
 void TcpGreeting::start() {
   timer_.expires_after(timeout_);

@@ -31,7 +31,7 @@ class TcpGreeting : public std::enable_shared_from_this<TcpGreeting> {
   // Called once. The error says why the connection was closed, and names the peer.
   using Done = std::function<void(Result<Greeted>)>;
 
-  TcpGreeting(asio::ip::tcp::socket socket, const ClusterToken& token,
+  TcpGreeting(asio::ip::tcp::socket socket, BufferPool& pool, const ClusterToken& token,
               std::chrono::milliseconds timeout, Done done);
 
   void start();
@@ -54,7 +54,7 @@ class TcpGreeting : public std::enable_shared_from_this<TcpGreeting> {
   Done done_;  // empty once called
   Preamble preamble_{};
   std::size_t preamble_received_ = 0;
-  FrameDecoder decoder_{0};
+  FrameDecoder decoder_;
 };
 
 }  // namespace weir

@@ -5,50 +5,82 @@
 #include "base/check.h"
 
 namespace weir {
+namespace {
+
+// A connection that always has more to read lets the others have their turn after so much.
+constexpr std::size_t turn_bytes_max = 1024 * 1024;
+
+}  // namespace
 
 TcpLink::TcpLink(asio::ip::tcp::socket socket, FrameDecoder decoder, std::string peer_name,
-                 std::shared_ptr<Peer> peer, DataReceiver& receiver, Ended ended)
+                 std::shared_ptr<Peer> peer, BufferPool& pool, DataReceiver& receiver, Ended ended)
     : socket_(std::move(socket)),
       decoder_(std::move(decoder)),
       peer_name_(std::move(peer_name)),
       peer_(std::move(peer)),
+      pool_(pool),
       receiver_(receiver),
       ended_(std::move(ended)) {}
 
 void TcpLink::start() {
+  asio::error_code ignored;  // the read says what happened
+  socket_.non_blocking(true, ignored);
   decoder_.set_payload_limit(frame_payload_bytes_max);
   flush();
-  decode();
+  if (decode()) read();
+}
+
+TcpLink::Space TcpLink::space() {
+  const auto space = decoder_.space();
+  offered_ = space[0].size() + space[1].size();
+  return {asio::buffer(space[0].data(), space[0].size()),
+          asio::buffer(space[1].data(), space[1].size())};
 }
 
 void TcpLink::read() {
-  const auto space = decoder_.space();
-  const std::array<asio::mutable_buffer, 2> buffers{asio::buffer(space[0].data(), space[0].size()),
-                                                    asio::buffer(space[1].data(), space[1].size())};
-  socket_.async_read_some(buffers,
+  socket_.async_read_some(space(),
                           [self = shared_from_this()](asio::error_code error, std::size_t bytes) {
                             self->on_read(error, bytes);
                           });
 }
 
+// Goes on while the socket has more, so that what it brings is answered with one write; but for no
+// longer than its turn.
 void TcpLink::on_read(asio::error_code error, std::size_t bytes) {
-  if (!ended_) return;
-  if (error == asio::error::eof) {
-    return fail(Errc::connection_lost, "closed the connection without a goodbye");
+  std::size_t bytes_of_turn = 0;
+  while (error != asio::error::would_block) {
+    if (!on_bytes(error, bytes)) return;
+    bytes_of_turn += bytes;
+    if (bytes < offered_ || bytes_of_turn >= turn_bytes_max) break;
+    bytes = socket_.read_some(space(), error);
   }
-  if (error) return fail(Errc::connection_lost, "connection lost: " + error.message());
-  peer_->bytes_in.fetch_add(bytes, std::memory_order_relaxed);
-  decoder_.received(bytes);
-  decode();
+  read();
 }
 
-void TcpLink::decode() {
+bool TcpLink::on_bytes(asio::error_code error, std::size_t bytes) {
+  if (!ended_) return false;
+  if (error) {
+    fail(Errc::connection_lost, error == asio::error::eof
+                                    ? "closed the connection without a goodbye"
+                                    : "is lost: " + error.message());
+    return false;
+  }
+  peer_->bytes_in.fetch_add(bytes, std::memory_order_relaxed);
+  decoder_.received(bytes);
+  return decode();
+}
+
+bool TcpLink::decode() {
   while (ended_ && !peer_said_goodbye_) {
     Result<std::optional<Frame>> frame = decoder_.next();
-    if (!frame) return fail(frame.error().code, "broke the protocol: " + frame.error().message);
-    if (!*frame) return read();
+    if (!frame) {
+      fail(frame.error().code, "broke the protocol: " + frame.error().message);
+      return false;
+    }
+    if (!*frame) return true;
     take_in(std::move(**frame));
   }
+  return false;
 }
 
 void TcpLink::take_in(Frame frame) {
@@ -108,7 +140,7 @@ void TcpLink::on_written(asio::error_code error, std::size_t bytes) {
   written_of_first_ += bytes;
   while (first_piece_ < pieces_.size() && written_of_first_ >= pieces_[first_piece_].size()) {
     written_of_first_ -= pieces_[first_piece_].size();
-    pieces_[first_piece_] = Bytes();
+    pool_.give(std::exchange(pieces_[first_piece_], {}));
     ++first_piece_;
   }
   flush();

@@ -15,6 +15,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "net/buffer_pool.h"
 #include "net/data_plane.h"
 #include "net/frame.h"
 #include "net/outbox.h"
@@ -46,9 +47,9 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
   // owner of the link.
   using Ended = std::function<void(std::optional<Error>)>;
 
-  // The decoder may hold bytes that came behind the handshake. The receiver outlives the link.
+  // The decoder may hold bytes that came behind the handshake. Pool and receiver outlive the link.
   TcpLink(asio::ip::tcp::socket socket, FrameDecoder decoder, std::string peer_name,
-          std::shared_ptr<Peer> peer, DataReceiver& receiver, Ended ended);
+          std::shared_ptr<Peer> peer, BufferPool& pool, DataReceiver& receiver, Ended ended);
 
   void start();
   // There may be something in the outbox.
@@ -70,9 +71,14 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
   };
   static constexpr std::size_t gathered_max = 64;  // what asio passes to the system at once
 
+  using Space = std::array<asio::mutable_buffer, 2>;
+
   void read();
   void on_read(asio::error_code error, std::size_t bytes);
-  void decode();
+  // These two: false if nothing more is to be read.
+  bool on_bytes(asio::error_code error, std::size_t bytes);
+  bool decode();
+  [[nodiscard]] Space space();
   void take_in(Frame frame);
   [[nodiscard]] bool has_something_to_write();
   [[nodiscard]] Gather gather();
@@ -83,8 +89,10 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
 
   asio::ip::tcp::socket socket_;
   FrameDecoder decoder_;
+  std::size_t offered_ = 0;  // size of the space last given to a read
   std::string peer_name_;
   std::shared_ptr<Peer> peer_;
+  BufferPool& pool_;  // for payloads that have been written
   DataReceiver& receiver_;
   Ended ended_;  // empty once called
 

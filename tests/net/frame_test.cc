@@ -348,7 +348,8 @@ void damage_somewhere(Bytes& bytes, Random& random) {
 // Headers damaged under a right checksum reach what is behind it; damage to the whole stream reaches the rest. Neither
 // may crash, throw, or allocate out of proportion.
 TEST(FrameFuzz, damaged_streams_end_in_an_error_or_in_frames) {
-  const std::uint64_t seed = fresh_seed();
+  const char* given = std::getenv("WEIR_FUZZ_SEED");
+  const std::uint64_t seed = given == nullptr ? fresh_seed() : std::strtoull(given, nullptr, 10);
   std::cout << "seed " << seed << '\n';
   Random random(seed);
   const std::vector<Frame> frames = one_of_each();

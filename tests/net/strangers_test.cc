@@ -3,14 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/net/loopback.h"
@@ -34,7 +37,10 @@ Bytes joined(std::span<const std::byte> first, std::span<const std::byte> second
 // A connection that says what it is told to.
 class Stranger {
  public:
-  explicit Stranger(const Endpoint& endpoint) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit Stranger(
+      const Endpoint& endpoint, const std::function<void()>& before_connecting = [] {})
+      : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    before_connecting();
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(endpoint.port);
@@ -231,6 +237,27 @@ TEST_F(Strangers, who_became_peers_and_break_the_protocol_are_lost) {
   EXPECT_THAT(lost[0].second.message, HasSubstr("checksum"));
   EXPECT_EQ(lost[1].second.code, Errc::corrupt_data);
   EXPECT_THAT(lost[1].second.message, HasSubstr("sent credit, which does not flow this way"));
+}
+
+TEST_F(Strangers, are_served_again_when_there_are_descriptors_again) {
+  std::ifstream log_file(path_);  // opened while that can be done
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  Stranger stranger(host_.plane->address(), [&] {
+    const int next = ::dup(0);
+    ::close(next);
+    const rlimit none_left{static_cast<rlim_t>(next), before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  });
+  std::string line;
+  for (int i = 0; i < 3000 && !std::getline(log_file, line); ++i) {
+    log_file.clear();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(line, HasSubstr("cannot accept data connections, trying again: Too many open files"));
+  stranger.say(bytes_of("GET /"));
+  expect_closed(stranger, "is no Weir peer");
 }
 
 TEST_F(Strangers, in_great_number_give_way_to_peers) {

@@ -1,10 +1,12 @@
 #include "net/tcp_data_plane.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <future>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -359,6 +361,25 @@ TEST(TcpDataPlane, a_batch_larger_than_a_frame_is_refused_and_nothing_is_lost) {
   EXPECT_EQ(refused.error().code, Errc::too_large);
   ASSERT_TRUE(a.plane->send_element({1}, numbered_batch(2, 5'000'000)));
   EXPECT_EQ(b.received.elements({0}, 1).at(0).payload.size(), 5'000'000U);
+}
+
+TEST(TcpDataPlane, child_processes_inherit_nothing_of_it) {
+  const auto inherited = [] {
+    std::set<int> descriptors;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      const int descriptor = std::stoi(entry.path().filename());
+      const int flags = ::fcntl(descriptor, F_GETFD);
+      if (flags >= 0 && (flags & FD_CLOEXEC) == 0) descriptors.insert(descriptor);
+    }
+    return descriptors;
+  };
+  const std::set<int> before = inherited();
+  Host a(0);
+  Host b(1);
+  a.connect_to(b);
+  ASSERT_TRUE(a.plane->send_element({1}, numbered_batch(1, 10)));
+  EXPECT_EQ(b.received.elements({0}, 1).size(), 1U);
+  EXPECT_EQ(inherited(), before);
 }
 
 TEST(TcpDataPlane, a_thousand_connections_leave_neither_descriptor_nor_thread) {

@@ -204,6 +204,62 @@ TEST(SimulatedCluster, a_job_that_needs_more_slots_than_there_are_fails_when_its
   EXPECT_EQ(log.prepared, 0);
 }
 
+// Two or three workers: hosts exchange frames, and one worker dies, or freezes for so long that it is given up, at a
+// random moment. Afterwards the cluster must be whole again: another job of all its slots finishes.
+TEST(SimulatedCluster, a_worker_that_dies_or_freezes_fails_its_job_and_leaves_a_whole_cluster) {
+  int finished = 0;
+  int failed = 0;
+  for (const std::uint64_t seed : seeds(200)) {
+    SCOPED_TRACE("WEIR_SIM_SEED=" + std::to_string(seed));
+    Random random(seed);
+    const std::uint32_t workers = 2 + seed % 2;
+    SimCluster cluster({.seed = seed, .slots = 2 * workers, .workers = workers});
+    const auto fault = seed % 4 < 2 ? WorkerFault::dies : WorkerFault::freezes;
+    OutputLog first;
+    const auto hurt = cluster.run(counting_plan(first, 2 * workers, seed % 2 == 0), fault,
+                                  random.below(1500));
+    ASSERT_TRUE(hurt.outcome.has_value()) << "stuck after " << hurt.steps << " steps";
+    if (hurt.outcome->state == JobState::finished) {
+      ++finished;
+      ASSERT_EQ(first.committed_rows, record_count);
+    } else {
+      ++failed;
+      ASSERT_EQ(hurt.outcome->state, JobState::failed);
+      ASSERT_EQ(first.commits, 0);
+      const Errc code = hurt.outcome->error->code;
+      ASSERT_TRUE(code == Errc::actor_lost || code == Errc::timeout ||
+                  code == Errc::process_lost || code == Errc::not_enough_slots)
+          << hurt.outcome->error->message;
+    }
+    OutputLog second;
+    const auto whole = cluster.run(counting_plan(second, 2 * workers, seed % 2 == 0));
+    ASSERT_TRUE(whole.outcome.has_value()) << "stuck after " << whole.steps << " steps";
+    ASSERT_EQ(whole.outcome->state, JobState::finished)
+        << (whole.outcome->error ? whole.outcome->error->message : "");
+    ASSERT_EQ(second.committed_rows, record_count);
+    ASSERT_EQ(second.sum, expected_sum);
+    ASSERT_EQ(whole.actors_left, 0U);
+  }
+  if (std::getenv("WEIR_SIM_SEED") != nullptr) return;
+  EXPECT_GT(finished, 10);
+  EXPECT_GT(failed, 50);
+}
+
+TEST(SimulatedCluster, every_interleaving_over_several_workers_gives_the_same_result) {
+  for (const std::uint64_t seed : seeds(100)) {
+    SCOPED_TRACE("WEIR_SIM_SEED=" + std::to_string(seed));
+    OutputLog log;
+    const auto result = simulate(counting_plan(log, 4, seed % 2 == 0),
+                                 {.seed = seed, .slots = 4, .workers = seed % 2 == 0 ? 2U : 4U});
+    ASSERT_TRUE(result.outcome.has_value()) << "stuck after " << result.steps << " steps";
+    ASSERT_EQ(result.outcome->state, JobState::finished)
+        << (result.outcome->error ? result.outcome->error->message : "");
+    ASSERT_EQ(log.committed_rows, record_count);
+    ASSERT_EQ(log.sum, expected_sum);
+    ASSERT_EQ(result.actors_left, 0U);
+  }
+}
+
 // Planted bugs: the simulation must be able to find them.
 class LosesCredit final : public FaultInjection {
  public:
@@ -243,6 +299,60 @@ TEST(SimulatedCluster, finds_a_credit_leak_within_200_seeds) {
 
 TEST(SimulatedCluster, finds_a_lost_acknowledgement_within_200_seeds) {
   EXPECT_TRUE(seed_that_finds<LosesAcknowledgement>().has_value());
+}
+
+// A duplicate of a deployment is harmless, unless the TaskHost forgets what it has deployed.
+class DuplicatesDeployments : public FaultInjection {
+ public:
+  [[nodiscard]] bool duplicates(const DeployTasks&) override { return true; }
+};
+class DeploysTwice final : public DuplicatesDeployments {
+ public:
+  [[nodiscard]] bool forgets_what_it_deployed() override { return true; }
+};
+
+// Whether a job went as it should on two workers, and left nothing behind.
+bool runs_well(std::uint64_t seed, FaultInjection& faults) {
+  OutputLog log;
+  const auto result = simulate(counting_plan(log, 4, seed % 2 == 0),
+                               {.seed = seed, .slots = 4, .workers = 2, .faults = &faults});
+  return result.outcome && result.outcome->state == JobState::finished &&
+         log.committed_rows == record_count && log.sum == expected_sum && result.actors_left == 0;
+}
+
+TEST(SimulatedCluster, a_deployment_told_twice_is_done_once) {
+  for (const std::uint64_t seed : seeds(20)) {
+    DuplicatesDeployments faults;
+    EXPECT_TRUE(runs_well(seed, faults)) << "WEIR_SIM_SEED=" << seed;
+  }
+}
+
+TEST(SimulatedCluster, finds_a_double_deployment_within_200_seeds) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    DeploysTwice bug;
+    if (!runs_well(seed, bug)) return;
+  }
+  FAIL();
+}
+
+// A worker that was given up and is taken for a current one never learns that it must register anew.
+class IgnoresRegistrations final : public FaultInjection {
+ public:
+  [[nodiscard]] bool ignores_registrations() override { return true; }
+};
+
+TEST(SimulatedCluster, finds_a_missing_check_of_registrations_within_200_seeds) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    IgnoresRegistrations bug;
+    Random random(seed);
+    SimCluster cluster({.seed = seed, .slots = 4, .workers = 2, .faults = &bug});
+    OutputLog first;
+    (void)cluster.run(counting_plan(first, 4, true), WorkerFault::freezes, random.below(500));
+    OutputLog second;
+    const auto result = cluster.run(counting_plan(second, 4, true));
+    if (!result.outcome || result.outcome->state != JobState::finished) return;
+  }
+  FAIL();
 }
 
 }  // namespace

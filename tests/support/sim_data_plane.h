@@ -35,6 +35,8 @@ class SimDataPlane final : public DataPlane {
   void send_credit(HostIndex to, CreditFrame credit) override {
     if (DataReceiver* receiver = at(to)) receiver->on_credit(host_, credit);
   }
+  [[nodiscard]] Bytes take_buffer() override { return {}; }
+  void recycle(Bytes /*buffer*/) override {}
   void drop(HostIndex /*host*/) override {}
   void close() override {}
   [[nodiscard]] std::vector<LinkCounters> counters() const override { return {}; }
