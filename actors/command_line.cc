@@ -45,6 +45,9 @@ struct FixedOptions {
         ->type_name("HOST:PORT");
     app.add_flag("--detached", to.detached, "with --cluster: submit, print the job's id and stop");
     app.add_option("--secret-file", to.secret_file, "the cluster's secret")->type_name("FILE");
+    app.add_option("--slot-timeout", slot_timeout,
+                   "how long the job may wait for free slots; default: 5m")
+        ->type_name("TIME");
     app.add_option("--log-level", log_level, "debug, info, warning, error or off; default: warning")
         ->type_name("LEVEL");
     app.add_option("--log-file", to.log_file, "log there; default: standard error")
@@ -56,6 +59,7 @@ struct FixedOptions {
   }
 
   CLI::App app;
+  std::string slot_timeout;
   std::string log_level;
   std::string config;
 };
@@ -193,6 +197,12 @@ Result<CommandLine> read_command_line(int argc, const char* const* argv,
                    "' but must be debug, info, warning, error or off");
     }
     line.log_level = *level;
+  }
+  if (!fixed.slot_timeout.empty()) {
+    const auto timeout = parse_duration(fixed.slot_timeout);
+    if (!timeout)
+      return usage("--slot-timeout is '" + fixed.slot_timeout + "' but " + timeout.error().message);
+    line.slot_timeout = *timeout;
   }
   auto extras = read_extras(fixed.app.remaining());
   if (!extras) return extras.error();

@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "actors/job_status.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/result.h"
+#include "base/time.h"
 
 namespace weir {
 
@@ -27,6 +29,7 @@ struct CommandLine {
   std::string cluster;      // HOST:PORT of a master; empty: run here
   std::string secret_file;  // of the cluster
   bool detached = false;
+  Duration slot_timeout = JobSettings{}.slot_timeout;
   LogLevel log_level = LogLevel::warning;
   std::string log_file;
   std::map<std::string, GivenOption> job_options;  // by name, without dashes

@@ -79,8 +79,9 @@ void ProcessTaskHosts::release(JobId job) {
 bool ProcessTaskHosts::kill(JobId job, AttemptId attempt) {
   const std::scoped_lock lock(mutex_);
   const auto found = hosts_.find({job, attempt});
-  if (found != hosts_.end() && found->second.child.value != 0)
-    children_->kill(found->second.child);
+  if (found == hosts_.end()) return true;
+  found->second.killed = true;
+  if (found->second.child.value != 0) children_->kill(found->second.child);
   return true;
 }
 
@@ -106,25 +107,30 @@ void ProcessTaskHosts::start_one(Key key) {
   }
   const auto spec = prepare(request);
   if (!spec) return end(key, spec.error());
+  if (is_released(key)) return end(key, {});
+  // Without the lock, which the thread that starts it takes in on_exit.
+  const auto child = children_->start(*spec);
+  if (!child) return end(key, Error{Errc::process_lost, child.error().message});
+  std::optional<ChildExit> exit;
   {
-    // Over the start, so that its exit finds the child's entry.
     const std::scoped_lock lock(mutex_);
-    Host& host = hosts_.at(key);
-    if (!host.released) {
-      const auto child = children_->start(*spec);
-      if (child) {
-        host.child = *child;
-        children_of_[*child] = key;
-        return;
-      }
-      request.program.name = child.error().message;
+    if (const auto early = early_exits_.extract(*child)) {
+      exit = early.mapped();
     } else {
-      request.program.name.clear();
+      Host& host = hosts_.at(key);
+      host.child = *child;
+      children_of_[*child] = key;
+      // What came while it was being started.
+      if (host.released) children_->leave_then_kill(*child, leave_grace);
+      if (host.killed) children_->kill(*child);
     }
   }
-  end(key, request.program.name.empty()
-               ? std::nullopt
-               : std::optional(Error{Errc::process_lost, request.program.name}));
+  if (exit) end(key, error_of(key, *exit));
+}
+
+bool ProcessTaskHosts::is_released(Key key) {
+  const std::scoped_lock lock(mutex_);
+  return hosts_.at(key).released;
 }
 
 Result<ChildSpec> ProcessTaskHosts::prepare(const StartTaskHost& request) {
@@ -212,20 +218,26 @@ Result<fs::path> ProcessTaskHosts::fetch(const std::string& blob) {
 
 void ProcessTaskHosts::on_exit(ChildId child, const ChildExit& exit) {
   Key key;
-  std::string program;
   {
     const std::scoped_lock lock(mutex_);
     const auto found = children_of_.find(child);
-    if (found == children_of_.end()) return;
+    if (found == children_of_.end()) {  // start() has not returned yet
+      early_exits_.emplace(child, exit);
+      return;
+    }
     key = found->second;
     children_of_.erase(found);
-    program = hosts_.at(key).request.program.name;
   }
-  std::string text =
-      "the task process of " + program + " on node " + options_.node + " " + describe(exit);
+  end(key, error_of(key, exit));
+}
+
+Error ProcessTaskHosts::error_of(Key key, const ChildExit& exit) {
+  const std::scoped_lock lock(mutex_);
+  std::string text = "the task process of " + hosts_.at(key).request.program.name + " on node " +
+                     options_.node + " " + describe(exit);
   if (!exit.last_stderr_lines.empty())
     text += "; the last lines on its stderr:\n" + exit.last_stderr_lines;
-  end(key, Error{Errc::process_lost, std::move(text)});
+  return {Errc::process_lost, std::move(text)};
 }
 
 void ProcessTaskHosts::end(Key key, std::optional<Error> error) {

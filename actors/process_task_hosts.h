@@ -61,6 +61,7 @@ class ProcessTaskHosts final : public TaskHostLauncher {
     StartTaskHost request;
     Ended ended;
     bool released = false;
+    bool killed = false;
     ChildId child{};  // 0: not started yet
   };
 
@@ -70,7 +71,9 @@ class ProcessTaskHosts final : public TaskHostLauncher {
   void start_one(Key key);
   [[nodiscard]] Result<ChildSpec> prepare(const StartTaskHost& request);
   [[nodiscard]] Result<std::filesystem::path> fetch(const std::string& blob);
+  [[nodiscard]] bool is_released(Key key);
   void on_exit(ChildId child, const ChildExit& exit);
+  [[nodiscard]] Error error_of(Key key, const ChildExit& exit);
   void end(Key key, std::optional<Error> error);
   void remove_old_logs();
   [[nodiscard]] std::filesystem::path log_file(JobId job, AttemptId attempt, HostIndex host,
@@ -85,7 +88,8 @@ class ProcessTaskHosts final : public TaskHostLauncher {
   std::condition_variable changed_;
   std::map<Key, Host> hosts_;
   std::map<ChildId, Key> children_of_;
-  std::deque<Key> to_start_;  // bounded by the worker's slots
+  std::map<ChildId, ChildExit> early_exits_;  // of children that the starter does not know yet
+  std::deque<Key> to_start_;                  // bounded by the worker's slots
   bool stopping_ = false;
 
   std::unique_ptr<ChildProcesses> children_;

@@ -200,6 +200,7 @@ void TaskHost::cancel(const CancelTasks& cancel) {
 void TaskHost::on_task_changed(TaskChanged change) {
   const auto found = tasks_.find(change.task);
   if (found == tasks_.end()) return;
+  if (change.error) change.error = shortened(*std::move(change.error));
   if (is_terminal(change.state)) {
     found->second.ended = true;
     change.report = make_report(*found->second.probe, engine_->clock->now());
@@ -329,7 +330,7 @@ TaskHostHandle::behavior_type task_host(TaskHostHandle::stateful_pointer<TaskHos
       [state](const CancelTasks& m) {
         if (state->is_current(m.attempt)) state->cancel(m);
       },
-      [state](const CoordinatorOpened& m) { state->forward(m); },
+      [state](CoordinatorOpened& m) { state->forward(std::move(m)); },
       [state](TaskChanged& m) { state->on_task_changed(std::move(m)); },
       [state](const RequestSplit& m) {
         if (state->is_current(m.attempt)) state->request_split(m);
@@ -340,7 +341,7 @@ TaskHostHandle::behavior_type task_host(TaskHostHandle::stateful_pointer<TaskHos
       [state](const CommitOutput& m) {
         if (state->is_current(m.attempt)) state->commit(m);
       },
-      [state](const OutputCommitted& m) { state->forward(m); },
+      [state](OutputCommitted& m) { state->forward(std::move(m)); },
       [state](const AbortOutput& m) {
         if (state->is_current(m.attempt)) state->abort(m);
       },

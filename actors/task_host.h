@@ -8,12 +8,14 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "actors/engine_context.h"
 #include "actors/messages.h"
 #include "actors/print_buffer.h"
 #include "actors/task_probe.h"
+#include "base/error_text.h"
 #include "dataflow/plan/physical_plan.h"
 #include "net/data_plane.h"
 
@@ -91,8 +93,11 @@ class TaskHost {
   void report();
   // Passes on to the JobManager what a coordinator says.
   template <class Message>
-  void forward(const Message& message) {
-    self_->send(options_.job_manager, message);
+  void forward(Message message) {
+    if constexpr (requires { message.error; }) {
+      if (message.error) message.error = shortened(*std::move(message.error));
+    }
+    self_->send(options_.job_manager, std::move(message));
   }
   [[nodiscard]] bool is_current(AttemptId attempt) const { return attempt == options_.attempt; }
 

@@ -18,6 +18,7 @@
 #include "actors/run.h"
 #include "actors/task_host.h"
 #include "base/codec.h"
+#include "base/error_text.h"
 #include "net/gate.h"
 #include "net/liveness_watch.h"
 #include "net/tcp_data_plane.h"
@@ -50,8 +51,8 @@ Result<std::shared_ptr<const PhysicalPlan>> build_plan(
   try {
     describe(job);
   } catch (const std::exception& e) {
-    return Error{Errc::plan_mismatch,
-                 std::string("describing the job failed on the worker: ") + e.what()};
+    return shortened({Errc::plan_mismatch,
+                      std::string("describing the job failed on the worker: ") + e.what()});
   } catch (...) {
     return Error{Errc::plan_mismatch,
                  "describing the job failed on the worker with something that is not a "
