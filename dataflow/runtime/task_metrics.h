@@ -33,13 +33,13 @@ struct TaskMetrics {
   std::atomic<std::uint64_t> records_out{0};  // into exchanges
   std::atomic<std::uint64_t> read_units{0};   // of a source: see SourceOperator::read_units
   std::atomic<std::int64_t> watermark_ms{EventTime::min().ms};  // of its input; a source's output
-  std::atomic<std::uint64_t> bytes_in{0};  // as credit counts them
+  std::atomic<std::uint64_t> bytes_in{0};                       // as credit counts them
   std::atomic<std::uint64_t> bytes_out{0};
   std::atomic<std::uint64_t> queued_bytes{0};     // in the input gate
   std::atomic<std::uint64_t> in_flight_bytes{0};  // sent and not yet consumed
   std::atomic<std::uint64_t> window_bytes{0};     // what may be, over all outgoing channels
   std::atomic<std::uint64_t> busy_ns{0};
-  std::atomic<std::uint64_t> backpressured_ns{0};  // work waited for room in an exchange
+  std::atomic<std::uint64_t> backpressured_ns{0};       // work waited for room in an exchange
   std::atomic<std::int64_t> backpressured_since_ns{0};  // such a wait is under way; 0: none
   // For the watchdog: when the step under way began, on the monotonic clock, 0 between steps; and
   // which operator of the chain was called last.
