@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "actors/blob_server.h"
+#include "actors/blocking_request.h"
 #include "actors/messages.h"
 #include "actors/networked_system_config.h"
 #include "base/log.h"
@@ -26,16 +27,8 @@ struct ClusterClient::Connection {
 
   template <class Answer, class Handle, class Message>
   Result<Answer> ask(const Handle& whom, Message message) {
-    caf::scoped_actor self(system);
-    Result<Answer> result = Answer{};
-    self->request(whom, answer_timeout, std::move(message))
-        .receive([&](Answer& answer) { result = std::move(answer); },
-                 [&](const caf::error& error) {
-                   result = Error{Errc::cluster_unreachable, "the master at " + to_string(master) +
-                                                                 " does not answer: " +
-                                                                 system.render(error)};
-                 });
-    return result;
+    return ask_and_wait<Answer>(system, whom, "the master at " + to_string(master), answer_timeout,
+                                std::move(message));
   }
 
   Endpoint master;

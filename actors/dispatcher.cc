@@ -11,6 +11,18 @@ Error no_such_job(JobId job) {
   return {Errc::no_such_job, "no job " + to_string(job) + " is known here"};
 }
 
+JobProgress progress_of(const JobEnded& ended, const QueryProgress&) {
+  return ended.details.status.progress;
+}
+
+JobAnswer details_of(const JobEnded& ended, const QueryJob&) {
+  return {ended.details, ended.graph};
+}
+
+PrintedRows printed_of(const JobEnded& ended, const QueryPrinted& query) {
+  return ended.printed.read(query.from);
+}
+
 }  // namespace
 
 Dispatcher::~Dispatcher() {
@@ -84,28 +96,51 @@ void Dispatcher::on_job_ended(const JobEnded& ended) {
   }
 }
 
-caf::result<JobProgress> Dispatcher::progress(JobId job) {
-  if (const auto found = ended_.find(job); found != ended_.end())
-    return found->second.details.status.progress;
-  const auto found = running_.find(job);
+void Dispatcher::remind(const RemindJob& reminder) {
+  const auto found = running_.find(reminder.job);
+  if (found != running_.end()) self_->send(found->second.job_manager, reminder.deadline);
+}
+
+// JobEnded comes before CAF's word that nobody is there any more, since the JobManager sends it before it ends.
+template <class Answer, class Query>
+caf::result<Answer> Dispatcher::ask(const JobManagerHandle& job_manager, const Query& query,
+                                    Answer (*of_ended)(const JobEnded&, const Query&)) {
+  auto promise = self_->make_response_promise<Answer>();
+  self_->request(job_manager, caf::infinite, query)
+      .then([promise](const Answer& answer) mutable { promise.deliver(answer); },
+            [this, promise, query, of_ended](const caf::error& error) mutable {
+              const auto found = ended_.find(query.job);
+              if (found == ended_.end()) {
+                promise.deliver(error);
+              } else {
+                promise.deliver(of_ended(found->second, query));
+              }
+            });
+  return promise;
+}
+
+caf::result<JobProgress> Dispatcher::progress(const QueryProgress& query) {
+  if (const auto found = ended_.find(query.job); found != ended_.end())
+    return progress_of(found->second, query);
+  const auto found = running_.find(query.job);
   if (found == running_.end()) return caf::make_error(caf::sec::bad_function_call, "no such job");
-  return self_->delegate(found->second.job_manager, QueryProgress{job});
+  return ask(found->second.job_manager, query, progress_of);
 }
 
 caf::result<JobAnswer> Dispatcher::details(const QueryJob& query) {
   if (const auto found = ended_.find(query.job); found != ended_.end())
-    return JobAnswer{found->second.details, found->second.graph};
+    return details_of(found->second, query);
   const auto found = running_.find(query.job);
   if (found == running_.end()) return JobAnswer{};
-  return self_->delegate(found->second.job_manager, query);
+  return ask(found->second.job_manager, query, details_of);
 }
 
 caf::result<PrintedRows> Dispatcher::printed(const QueryPrinted& query) {
   if (const auto found = ended_.find(query.job); found != ended_.end())
-    return found->second.printed.read(query.from);
+    return printed_of(found->second, query);
   const auto found = running_.find(query.job);
   if (found == running_.end()) return PrintedRows{};
-  return self_->delegate(found->second.job_manager, query);
+  return ask(found->second.job_manager, query, printed_of);
 }
 
 JobList Dispatcher::list() const {
@@ -162,7 +197,8 @@ DispatcherHandle::behavior_type dispatcher(DispatcherHandle::stateful_pointer<Di
       [state](const AwaitJob& m) { return state->await(m.job); },
       [state](const CancelJob& m) { state->cancel(m.job); },
       [state](const JobEnded& m) { state->on_job_ended(m); },
-      [state](const QueryProgress& m) { return state->progress(m.job); },
+      [state](const RemindJob& m) { state->remind(m); },
+      [state](const QueryProgress& m) { return state->progress(m); },
       [state](const QueryJob& m) { return state->details(m); },
       [state](const QueryPrinted& m) { return state->printed(m); },
       [state](const ListJobs&) { return state->list(); },

@@ -35,7 +35,8 @@ class Dispatcher {
   [[nodiscard]] caf::result<JobOutcome> await(JobId job);
   void cancel(JobId job);
   void on_job_ended(const JobEnded& ended);
-  [[nodiscard]] caf::result<JobProgress> progress(JobId job);
+  void remind(const RemindJob& reminder);
+  [[nodiscard]] caf::result<JobProgress> progress(const QueryProgress& query);
   [[nodiscard]] caf::result<JobAnswer> details(const QueryJob& query);
   [[nodiscard]] caf::result<PrintedRows> printed(const QueryPrinted& query);
   [[nodiscard]] JobList list() const;
@@ -46,6 +47,11 @@ class Dispatcher {
   void on_down(const caf::down_msg& down);
 
  private:
+  // The JobManager's answer; if it has ended meanwhile, `of_ended` of what is kept of the job.
+  template <class Answer, class Query>
+  [[nodiscard]] caf::result<Answer> ask(const JobManagerHandle& job_manager, const Query& query,
+                                        Answer (*of_ended)(const JobEnded&, const Query&));
+
   struct RunningJob {
     JobManagerHandle job_manager;
     std::string name;

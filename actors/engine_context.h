@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "actors/messages.h"
+#include "actors/own_threads.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -35,6 +36,8 @@ struct EngineContext {
   // Whether actors that may block, or must answer while others do, get threads of their own. Off in
   // simulation.
   bool threads = true;
+  // Those that have; shared with them, who may outlive the context by a moment.
+  std::shared_ptr<OwnThreads> own_threads = std::make_shared<OwnThreads>();
   FaultInjection* faults = nullptr;  // may be null
   // How often task hosts report their figures; 0: only at the end of a task.
   Duration report_interval{200};
@@ -51,7 +54,9 @@ template <class Handle, class Spawner, class Fn, class... Args>
 Handle spawn_actor(Spawner& spawner, const EngineContext& engine, Placement placement, Fn fn,
                    Args&&... args) {
   if (placement == Placement::own_thread && engine.threads) {
-    return spawner.template spawn<caf::detached>(fn, std::forward<Args>(args)...);
+    Handle actor = spawner.template spawn<caf::detached>(fn, std::forward<Args>(args)...);
+    OwnThreads::add(engine.own_threads, actor);
+    return actor;
   }
   return spawner.spawn(fn, std::forward<Args>(args)...);
 }

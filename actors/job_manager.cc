@@ -452,8 +452,8 @@ void JobManager::perform_one(const EndJob&) {
 }
 
 void JobManager::set_deadline(JobDeadline::Kind kind, Duration after, HostIndex host) {
-  self_->delayed_send(caf::actor_cast<JobManagerHandle>(self_), after,
-                      JobDeadline{kind, attempt_, host});
+  caf::delayed_anon_send(dispatcher_, after,
+                         RemindJob{submission_.job, JobDeadline{kind, attempt_, host}});
 }
 
 JobManagerHandle::behavior_type job_manager(JobManagerHandle::stateful_pointer<JobManager> self,

@@ -42,6 +42,7 @@ struct MasterNode::Actors {
     caf::anon_send_exit(jobs, caf::exit_reason::user_shutdown);
     caf::anon_send_exit(resources, caf::exit_reason::user_shutdown);
     caf::anon_send_exit(blobs, caf::exit_reason::user_shutdown);
+    engine.own_threads->wait_until_none();
   }
 
   MasterNodeOptions options;

@@ -146,6 +146,7 @@ struct SubmitJob;
 struct JobSubmitted;
 struct AwaitJob;
 struct JobEnded;
+struct RemindJob;
 struct ListJobs;
 struct QueryMaster;
 struct MasterInfo;
@@ -153,7 +154,7 @@ struct FindJobManager;
 struct JobManagerFound;
 using DispatcherHandle = caf::typed_actor<
     caf::replies_to<SubmitJob>::with<JobSubmitted>, caf::replies_to<AwaitJob>::with<JobOutcome>,
-    caf::reacts_to<CancelJob>, caf::reacts_to<JobEnded>,
+    caf::reacts_to<CancelJob>, caf::reacts_to<JobEnded>, caf::reacts_to<RemindJob>,
     caf::replies_to<QueryProgress>::with<JobProgress>, caf::replies_to<QueryJob>::with<JobAnswer>,
     caf::replies_to<QueryPrinted>::with<PrintedRows>, caf::replies_to<ListJobs>::with<JobList>,
     caf::replies_to<ListNodes>::with<NodeList>, caf::replies_to<QueryLog>::with<LogText>,
@@ -255,6 +256,12 @@ struct JobDeadline {
   } kind;
   AttemptId attempt;
   HostIndex host;  // of host_exit
+};
+// A deadline goes by way of the Dispatcher, if the job still runs then, and from nobody: CAF keeps whom a delayed message is
+// for and whom it is from, with their threads, and some of them are due minutes after the job has ended.
+struct RemindJob {
+  JobId job;
+  JobDeadline deadline;
 };
 
 // ---- TaskManager ↔ ResourceManager ↔ JobManager ----------------------------------------------------------------------
@@ -521,6 +528,7 @@ WEIR_LOCAL_MESSAGE(StartJob)
 WEIR_LOCAL_MESSAGE(JobEnded)
 WEIR_LOCAL_MESSAGE(JobDeadline)
 WEIR_LOCAL_MESSAGE(MasterListens)
+WEIR_LOCAL_MESSAGE(RemindJob)
 WEIR_LOCAL_MESSAGE(RequestSlots)
 WEIR_LOCAL_MESSAGE(SlotsGranted)
 WEIR_LOCAL_MESSAGE(SlotsRefused)

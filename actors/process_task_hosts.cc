@@ -5,6 +5,7 @@
 #include <system_error>
 #include <vector>
 
+#include "actors/blocking_request.h"
 #include "base/options.h"
 #include "base/random.h"
 
@@ -188,28 +189,22 @@ Result<fs::path> ProcessTaskHosts::fetch(const std::string& blob) {
   const auto id = parse_blob_id(blob);
   if (!id) return Error{Errc::corrupt_data, "the job names a blob '" + blob + "', no SHA-256"};
   if (options_.blobs->has(*id)) return options_.blobs->path_of(*id);
-  caf::scoped_actor self(*system_);
   std::optional<BlobUpload> incoming;
   while (true) {
-    BlobChunk chunk;
-    self->request(blob_server_, fetch_timeout,
-                  FetchChunk{blob, incoming ? incoming->received() : 0})
-        .receive([&](BlobChunk& answer) { chunk = std::move(answer); },
-                 [&](const caf::error& error) {
-                   chunk.error = Error{Errc::cluster_unreachable,
-                                       "the master does not give the job's program: " +
-                                           system_->render(error)};
-                 });
-    if (chunk.error) return *chunk.error;
+    const auto chunk = ask_and_wait<BlobChunk>(
+        *system_, blob_server_, "the master, which has the job's program,", fetch_timeout,
+        FetchChunk{blob, incoming ? incoming->received() : 0});
+    if (!chunk) return chunk.error();
+    if (chunk->error) return *chunk->error;
     if (!incoming) {
       auto begun = options_.blobs->begin_upload(
-          {.id = *id, .size_bytes = chunk.total_bytes, .executable = true});
+          {.id = *id, .size_bytes = chunk->total_bytes, .executable = true});
       if (!begun) return begun.error();
       incoming = *std::move(begun);
     }
-    WEIR_TRY(incoming->append(incoming->received(), chunk.bytes));
-    if (incoming->received() == chunk.total_bytes) break;
-    if (chunk.bytes.empty())
+    WEIR_TRY(incoming->append(incoming->received(), chunk->bytes));
+    if (incoming->received() == chunk->total_bytes) break;
+    if (chunk->bytes.empty())
       return Error{Errc::corrupt_data, "blob " + blob + " ends early at the master"};
   }
   WEIR_TRY(incoming->finish());

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "actors/blocking_request.h"
 #include "actors/engine_context.h"
 #include "actors/networked_system_config.h"
 #include "actors/process_task_hosts.h"
@@ -90,17 +91,10 @@ class WorkerNode::Loop {
     Gate gate(system, options_.token, options_.logger);
     const auto found = gate.connect(options_.master.host, options_.master.port);
     if (!found) return found.error();
-    caf::scoped_actor self(system);
-    std::optional<MasterInfo> master;
-    std::optional<Error> failure;
-    self->request(caf::actor_cast<DispatcherHandle>(*found), answer_timeout, QueryMaster{})
-        .receive([&](const MasterInfo& info) { master = info; },
-                 [&](const caf::error& error) {
-                   failure = Error{Errc::cluster_unreachable,
-                                   "the master at " + to_string(options_.master) +
-                                       " does not answer: " + system.render(error)};
-                 });
-    if (failure) return failure;
+    const std::string name = "the master at " + to_string(options_.master);
+    const auto master = ask_and_wait<MasterInfo>(
+        system, caf::actor_cast<DispatcherHandle>(*found), name, answer_timeout, QueryMaster{});
+    if (!master) return master.error();
 
     auto hosts = ProcessTaskHosts::create(system, engine_, master->blobs,
                                           {.blobs = blobs_,
@@ -135,17 +129,18 @@ class WorkerNode::Loop {
     options_.logger.info("worker " + node_id_ + " connected to the master at " +
                          to_string(options_.master));
     registered_ = true;
+    std::optional<Error> failure;
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return stopping_ || registration_end_.has_value(); });
       failure = std::exchange(registration_end_, std::nullopt);
     }
     if (!failure) {
-      self->request(master->resource_manager, answer_timeout, DeregisterTaskManager{registration})
-          .receive([](const HeartbeatAnswer&) {}, [](const caf::error&) {});
+      (void)ask_and_wait<HeartbeatAnswer>(system, master->resource_manager, name, answer_timeout,
+                                          DeregisterTaskManager{registration});
     }
     caf::anon_send_exit(task_manager_handle, caf::exit_reason::user_shutdown);
-    self->wait_for(task_manager_handle);
+    engine_.own_threads->wait_until_none();
     return failure;
   }
 

@@ -1,14 +1,13 @@
 // Every app gives the rows of its expected file, however it is run.
 #include <gtest/gtest.h>
 
-#include <cctype>
 #include <filesystem>
-#include <map>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "tests/support/child_process.h"
+#include "tests/support/expected_rows.h"
 #include "tests/support/files.h"
 
 namespace weir {
@@ -17,31 +16,6 @@ namespace {
 const std::string apps = std::string(WEIR_BINARY_DIR) + "/apps/";
 const std::string data = std::string(WEIR_SOURCE_DIR) + "/apps/data/";
 const std::string large_inputs = std::string(WEIR_SOURCE_DIR) + "/../shared/data/";
-
-// Rows of a file, sorted.
-std::vector<std::string> expected_rows(const std::string& path) {
-  auto lines = lines_of(read_file(path));
-  std::ranges::sort(lines);
-  return lines;
-}
-
-// word,count of a text, the slow and obvious way.
-std::vector<std::string> count_words_naively(const std::string& text) {
-  std::map<std::string, int> counts;
-  std::string word;
-  for (const char c : text + "\n") {
-    if (std::isalpha(static_cast<unsigned char>(c)) != 0 && static_cast<unsigned char>(c) < 128) {
-      word += static_cast<char>(std::tolower(c));
-    } else if (!word.empty()) {
-      ++counts[word];
-      word.clear();
-    }
-  }
-  std::vector<std::string> rows;
-  for (const auto& [w, n] : counts) rows.push_back(w + "," + std::to_string(n));
-  std::ranges::sort(rows);
-  return rows;
-}
 
 // How an app is run: all ways must give the same rows.
 struct Way {

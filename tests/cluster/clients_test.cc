@@ -1,0 +1,178 @@
+// What users see of a cluster: attached and detached clients, waiting, cancelling, rows of print().
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "tests/support/cluster.h"
+
+namespace weir {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+
+class Clients : public testing::Test {
+ protected:
+  [[nodiscard]] Command job(const std::string& output = "out",
+                            const std::string& parallelism = "2") const {
+    return {test_job("misbehaving"), "--output", cluster_.file(output), "--parallelism",
+            parallelism};
+  }
+  [[nodiscard]] Command endless_job(const std::string& output = "out",
+                                    const std::string& parallelism = "2") const {
+    Command command = job(output, parallelism);
+    command.insert(command.end(), {"--records", "0", "--rate", "1000"});
+    return command;
+  }
+
+  TestCluster cluster_{{.slots = 1}};
+};
+
+TEST_F(Clients, that_are_detached_print_the_jobs_id_and_nothing_else) {
+  Command command = job();
+  command.emplace_back("--detached");
+  const auto client = cluster_.run(command);
+  EXPECT_EQ(client.exit_code, 0);
+  EXPECT_EQ(client.err, "");
+  ASSERT_EQ(client.out.size(), 17U);
+  const auto id = parse_job_id(client.out.substr(0, 16));
+  ASSERT_TRUE(id);
+  EXPECT_EQ(cluster_.outcome(*id).state, JobState::finished);
+  EXPECT_EQ(sorted_output(cluster_.file("out")).size(), 1000U);
+}
+
+TEST_F(Clients, whose_master_dies_say_so) {
+  const auto client = cluster_.start(endless_job());
+  ASSERT_TRUE(cluster_.has_task_processes(2));
+  cluster_.master().kill();
+  EXPECT_EQ(client->exit_code(), 1);
+  EXPECT_THAT(client->err(), AllOf(HasSubstr("misbehaving: the connection to the master at " +
+                                             cluster_.address() + " was lost"),
+                                   HasSubstr("job wait")));
+}
+
+TEST_F(Clients, that_find_no_master_say_so_soon) {
+  cluster_.master().kill();
+  const MonotonicTime begin = system_clock().now();
+  const auto client = cluster_.run(job());
+  EXPECT_EQ(client.exit_code, 1);
+  EXPECT_THAT(client.err, AllOf(HasSubstr(cluster_.address()), HasSubstr("Connection refused")));
+  EXPECT_LT(system_clock().now() - begin, 10s);
+}
+
+TEST_F(Clients, that_are_interrupted_without_a_terminal_cancel_the_job) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const auto client = cluster_.start(endless_job());
+    ASSERT_TRUE(cluster_.has_task_processes(2));
+    client->send_signal(signal);
+    EXPECT_EQ(client->exit_code(), 130);
+    EXPECT_THAT(client->err(), HasSubstr("the job was cancelled"));
+    EXPECT_TRUE(cluster_.has_task_processes(0));
+    EXPECT_TRUE(cluster_.is_empty(cluster_.file("out")));
+    EXPECT_EQ(cluster_.connect()->jobs()->ended.back().state, JobState::canceled);
+  }
+}
+
+TEST_F(Clients, that_are_killed_leave_the_job_running) {
+  const auto client = cluster_.start(endless_job());
+  ASSERT_TRUE(cluster_.has_task_processes(2));
+  client->kill();
+  const auto jobs = cluster_.connect()->jobs();
+  ASSERT_EQ(jobs->running.size(), 1U);
+  EXPECT_TRUE(cluster_.runs(jobs->running[0].job));
+  cluster_.cancel(jobs->running[0].job);
+  EXPECT_EQ(cluster_.outcome(jobs->running[0].job).state, JobState::canceled);
+}
+
+TEST_F(Clients, are_shown_the_rows_that_the_job_prints) {
+  Command command = job();
+  command.insert(command.end(), {"--print", "true", "--records", "5000"});
+  const auto client = cluster_.run(command);
+  EXPECT_EQ(client.exit_code, 0);
+  EXPECT_EQ(client.err, "");
+  const auto rows = lines_of(client.out);
+  EXPECT_EQ(rows.size(), 5000U);
+  EXPECT_TRUE(rows.front().starts_with("1> ") || rows.front().starts_with("2> "));
+}
+
+TEST_F(Clients, are_shown_the_rows_that_were_printed_before_a_failure) {
+  Command command = job();
+  command.insert(command.end(),
+                 {"--print", "true", "--rate", "500", "--misbehave", "throw", "--at", "600"});
+  const auto client = cluster_.run(command);
+  EXPECT_EQ(client.exit_code, 1);
+  EXPECT_THAT(client.err, HasSubstr("the record is not to my taste"));
+  EXPECT_GT(lines_of(client.out).size(), 100U);
+}
+
+TEST_F(Clients, wait_for_slots_and_are_told_what_was_missing_when_they_give_up) {
+  Command command = job("out", "3");
+  command.insert(command.end(), {"--slot-timeout", "1s"});
+  const auto client = cluster_.run(command);
+  EXPECT_EQ(client.exit_code, 1);
+  EXPECT_THAT(client.err,
+              AllOf(HasSubstr("waits for 3 slots (2 free of 2)"),
+                    HasSubstr("no resources: the job waited 1 s for 3 slots (2 free of 2)"),
+                    HasSubstr("add slots or lower --parallelism")));
+}
+
+TEST_F(Clients, get_the_slots_of_a_job_that_ends_and_of_a_worker_that_comes) {
+  const JobId first = cluster_.submit(endless_job("first"));
+  ASSERT_TRUE(cluster_.runs(first));
+  const auto second = cluster_.start(job());
+  ASSERT_TRUE(soon(
+      [&] { return second->err().find("waits for 2 slots (0 free of 2)") != std::string::npos; }));
+  cluster_.cancel(first);
+  EXPECT_EQ(second->exit_code(), 0) << second->err();
+
+  cluster_.worker(1).kill();
+  ASSERT_TRUE(cluster_.has_workers(1));
+  const auto third = cluster_.start(job("third"));
+  ASSERT_TRUE(soon(
+      [&] { return third->err().find("waits for 2 slots (1 free of 1)") != std::string::npos; }));
+  cluster_.start_worker(1);
+  EXPECT_EQ(third->exit_code(), 0) << third->err();
+}
+
+TEST_F(Clients, that_wait_for_slots_can_be_interrupted) {
+  const auto client = cluster_.start(endless_job("out", "3"));
+  ASSERT_TRUE(soon([&] { return client->err().find("waits for") != std::string::npos; }));
+  client->send_signal(SIGINT);
+  EXPECT_EQ(client->exit_code(), 130) << client->err();
+}
+
+TEST(TwoClients, at_once_have_their_jobs_run_side_by_side) {
+  TestCluster cluster({.slots = 2});
+  std::vector<std::unique_ptr<RunningProgram>> clients;
+  for (const char* output : {"first", "second"}) {
+    clients.push_back(cluster.start({test_job("misbehaving"), "--records", "2000", "--rate", "1000",
+                                     "--output", cluster.file(output), "--parallelism", "2"}));
+  }
+  EXPECT_TRUE(cluster.has_task_processes(4));
+  for (auto& client : clients) EXPECT_EQ(client->exit_code(), 0) << client->err();
+  EXPECT_EQ(sorted_output(cluster.file("first")).size(), 2000U);
+  EXPECT_EQ(sorted_output(cluster.file("first")), sorted_output(cluster.file("second")));
+}
+
+TEST(TwoClients, with_one_output_do_not_mix_their_rows) {
+  TestCluster cluster({.slots = 2});
+  std::vector<std::unique_ptr<RunningProgram>> clients;
+  for (int i = 0; i < 2; ++i) {
+    clients.push_back(cluster.start({test_job("misbehaving"), "--records", "1000", "--rate", "1000",
+                                     "--output", cluster.file("out"), "--parallelism", "2"}));
+  }
+  int finished = 0;
+  for (auto& client : clients) finished += client->exit_code() == 0 ? 1 : 0;
+  EXPECT_GE(finished, 1);
+  EXPECT_EQ(sorted_output(cluster.file("out")).size(), 1000U);
+}
+
+}  // namespace
+}  // namespace weir
