@@ -68,6 +68,19 @@ struct JobSettings {
   Duration cancel_timeout{5'000};   // how long tasks may take to end before they are given up
 };
 
+// One exchange of a task at one moment: what it puts out on one edge of the job.
+struct ExchangeReport {
+  std::uint64_t records_out = 0;
+  std::uint64_t bytes_out = 0;
+  std::uint64_t in_flight_bytes = 0;
+  std::uint64_t window_bytes = 0;
+  // Of a hash exchange, by a sample of its records: the key group with the most of them.
+  std::uint64_t sampled_records = 0;
+  std::uint64_t largest_group_records = 0;  // of the sampled ones
+  std::uint32_t largest_group = 0;
+  friend bool operator==(const ExchangeReport&, const ExchangeReport&) = default;
+};
+
 // A task at one moment. Counters are since it began; each figure is right by itself, not all at one instant.
 struct TaskReport {
   TaskId task;
@@ -79,7 +92,7 @@ struct TaskReport {
   std::uint64_t read_units = 0;        // of a source: see SourceOperator::read_units
   std::uint64_t bad_records = 0;
   std::uint64_t late_records_dropped = 0;
-  EventTime watermark = EventTime::min();
+  EventTime watermark = EventTime::min();  // of its input; of a source: that it put out
   std::uint64_t busy_ns = 0;
   std::uint64_t backpressured_ns = 0;  // work waited for room downstream
   std::uint64_t queued_bytes = 0;      // in its input gate
@@ -87,6 +100,8 @@ struct TaskReport {
   std::uint64_t window_bytes = 0;      // what may be in flight over them
   std::uint32_t stage_called = 0;      // the step of its chain that was called last
   std::uint32_t step_ms = 0;           // how long the step under way has taken, 0 between steps
+  std::int64_t at_ns = 0;  // when, on the monotonic clock of its process; 0: it has not begun
+  std::vector<ExchangeReport> exchanges = {};  // in the order of the plan
   friend bool operator==(const TaskReport&, const TaskReport&) = default;
 };
 

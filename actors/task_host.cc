@@ -17,7 +17,7 @@ std::shared_ptr<TaskProbe> make_probe(const Vertex& vertex, SubtaskIndex subtask
   for (const ChainStage& stage : vertex.chain.stages) stages.push_back(stage.operator_name);
   return std::make_shared<TaskProbe>(TaskId{vertex.id, subtask},
                                      task_name(vertex.name, subtask, vertex.parallelism),
-                                     std::move(stages));
+                                     std::move(stages), vertex.chain.exchanges.size());
 }
 
 std::size_t bytes_of(const std::vector<OperatorChain::SinkCommit>& commits) {

@@ -41,7 +41,18 @@ TaskReport make_report(const TaskProbe& probe, MonotonicTime now) {
       .window_bytes = read(metrics.window_bytes),
       .stage_called = read(metrics.stage_called),
       .step_ms = static_cast<std::uint32_t>(step_ns / 1'000'000),
+      .at_ns = now.time_since_epoch().count(),
+      .exchanges = {},
   };
+  for (const ExchangeMetrics& exchange : metrics.exchanges) {
+    report.exchanges.push_back({.records_out = read(exchange.records_out),
+                                .bytes_out = read(exchange.bytes_out),
+                                .in_flight_bytes = read(exchange.in_flight_bytes),
+                                .window_bytes = read(exchange.window_bytes),
+                                .sampled_records = read(exchange.sampled_records),
+                                .largest_group_records = read(exchange.largest_group_records),
+                                .largest_group = read(exchange.largest_group)});
+  }
   for (const OperatorMetrics& metrics_of_operator : probe.operators) {
     report.bad_records += read(metrics_of_operator.bad_records);
     report.late_records_dropped += read(metrics_of_operator.late_records_dropped);

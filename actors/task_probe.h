@@ -15,10 +15,12 @@ namespace weir {
 
 // Shared by the task, which writes the metrics, and its TaskHost, which reads them.
 struct TaskProbe {
-  TaskProbe(TaskId id, std::string task_name, std::vector<std::string> stages)
+  TaskProbe(TaskId id, std::string task_name, std::vector<std::string> stages,
+            std::size_t exchange_count)
       : task(id),
         name(std::move(task_name)),
         stage_names(std::move(stages)),
+        metrics(exchange_count),
         operators(stage_names.size()) {}
 
   const TaskId task;

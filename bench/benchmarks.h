@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/paired.h"
+#include "dataflow/api/job.h"
 
 namespace weir::bench {
 
@@ -23,5 +24,15 @@ namespace weir::bench {
 [[nodiscard]] PairedBenchmark embedded_memory(const std::string& program);
 // What the children do; returns the exit code, or nothing if the arguments are not a child's.
 [[nodiscard]] int run_child(const std::string& role);
+
+// cluster.cc: each starts nodes as children, and clients by this program's path.
+[[nodiscard]] PairedBenchmark shuffle_tcp(const std::string& program);
+[[nodiscard]] PairedBenchmark cluster_first_result(const std::string& program);
+[[nodiscard]] PairedBenchmark worker_memory(const std::string& program);
+[[nodiscard]] PairedBenchmark task_memory(const std::string& program);
+// A client of theirs; the arguments are the master's address and options of the job.
+[[nodiscard]] int run_cluster_job(const std::string& role, std::vector<std::string> arguments);
+// What client and task processes run.
+void describe_bench_job(Job& job);
 
 }  // namespace weir::bench

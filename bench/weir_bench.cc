@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "actors/launch.h"
+#include "actors/task_process.h"
 #include "bench/benchmarks.h"
 
 namespace weir::bench {
@@ -21,7 +23,11 @@ std::vector<std::pair<std::string, Make>> all_benchmarks(const std::string& prog
           {"idle_latency_p50", [] { return idle_latency(0.50, "idle_latency_p50"); }},
           {"idle_latency_p99", [] { return idle_latency(0.99, "idle_latency_p99"); }},
           {"first_result", [program] { return first_result(program); }},
-          {"embedded_memory", [program] { return embedded_memory(program); }}};
+          {"embedded_memory", [program] { return embedded_memory(program); }},
+          {"shuffle_tcp", [program] { return shuffle_tcp(program); }},
+          {"cluster_first_result", [program] { return cluster_first_result(program); }},
+          {"worker_memory", [program] { return worker_memory(program); }},
+          {"task_memory", [program] { return task_memory(program); }}};
 }
 
 void print_json(const Row& row) {
@@ -66,6 +72,8 @@ int run_all(const std::string& program, const std::vector<std::string>& names, i
 }  // namespace weir::bench
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::string(argv[1]) == weir::task_process_argument)
+    return weir::launch(argc, argv, weir::bench::describe_bench_job);
   CLI::App app{
       "Measures the engine against hand-written limits, in turn and in one process. A row is valid "
       "when the "
@@ -80,8 +88,13 @@ int main(int argc, char** argv) {
                  "pairs of runs per benchmark; at least 9 are needed for a valid row")
       ->check(CLI::PositiveNumber);
   app.add_option("--child", child)->group("");
+  app.allow_extras(argc > 1 && std::string(argv[1]).starts_with("--child=cluster-"));
   app.set_version_flag("--version", WEIR_VERSION);
   CLI11_PARSE(app, argc, argv);
+  if (child.starts_with("cluster-")) {
+    names.insert(names.end(), app.remaining().begin(), app.remaining().end());
+    return weir::bench::run_cluster_job(child, names);
+  }
   if (!child.empty()) return weir::bench::run_child(child);
   return weir::bench::run_all("/proc/self/exe", names, pairs, json);
 }

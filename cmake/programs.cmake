@@ -40,4 +40,5 @@ if(WEIR_BUILD_BENCH AND bench_sources)
   target_include_directories(weir_bench PRIVATE ${WEIR_BENCH_STAGE})
   target_link_libraries(weir_bench PRIVATE weir_actors CLI11::CLI11)
   weir_settings(weir_bench)
+  add_dependencies(weir_bench weir_tools)  # it starts nodes
 endif()

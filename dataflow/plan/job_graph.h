@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/codec.h"
 #include "base/ids.h"
 #include "dataflow/plan/physical_plan.h"
 
@@ -64,5 +65,12 @@ struct JobGraph {
 // What is wrong with a graph that came from outside: ids that are not positions, edges to nowhere, parallelism out of
 // bounds … Errc::corrupt_data; nothing if everything else may rely on it.
 [[nodiscard]] Result<void> check_consistent(const JobGraph& graph);
+
+// A Cap'n Proto message, see job_graph.capnp. What it decodes from outside must pass check_consistent.
+template <>
+struct Codec<JobGraph> {
+  static void encode(ByteWriter& writer, const JobGraph& graph);
+  [[nodiscard]] static Result<JobGraph> decode(ByteReader& reader);
+};
 
 }  // namespace weir

@@ -26,6 +26,7 @@ ExchangeWriter::ExchangeWriter(ExchangeSpec spec, std::vector<ChannelSender*> ch
   if (spec_.partitioning == Partitioning::hash) {
     WEIR_CHECK(spec_.key_hasher != nullptr);
     const auto parallelism = static_cast<std::uint32_t>(lanes_.size());
+    if (parallelism > 1) key_groups_ = KeyGroupSample(spec_.max_parallelism);
     for (std::uint32_t group = 0; group < spec_.max_parallelism; ++group) {
       lane_of_group_.push_back(subtask_of({group}, parallelism, spec_.max_parallelism).value);
     }
@@ -140,6 +141,7 @@ Result<void> ExchangeWriter::choose_lanes(std::size_t begin, std::size_t end) {
         } else {
           spec_.key_hasher->hash_keys(*input_, hashes_);
         }
+        key_groups_.add(hashes_);
         input_hashed_ = true;
       }
       if (lane_count == 1) break;

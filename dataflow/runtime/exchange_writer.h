@@ -13,6 +13,7 @@
 #include "dataflow/runtime/batch_pool.h"
 #include "dataflow/runtime/channel_sender.h"
 #include "dataflow/runtime/element.h"
+#include "dataflow/runtime/key_group_sample.h"
 
 namespace weir {
 
@@ -36,6 +37,8 @@ class ExchangeWriter {
 
   // The step that the records go to, for messages.
   [[nodiscard]] const std::string& consumer_name() const { return spec_.consumer_name; }
+  // Of the records written so far; of none if the edge is not hashed or leads to one subtask only.
+  [[nodiscard]] const KeyGroupSample& key_groups() const { return key_groups_; }
   // Whether write() may be called: no batch waits here, and every channel would take one.
   [[nodiscard]] bool has_room() const;
   // Whether everything written has been handed to the channels, partly filled batches too.
@@ -79,6 +82,7 @@ class ExchangeWriter {
   BatchPtr input_;  // being divided, null if none
   std::size_t input_position_ = 0;
   bool input_hashed_ = false;
+  KeyGroupSample key_groups_;
   std::vector<Element> held_;  // control elements behind input_
 };
 

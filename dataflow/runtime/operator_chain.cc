@@ -229,6 +229,8 @@ Result<void> OperatorChain::hand_over(const ChainTarget& target, BatchPtr batch)
     return {};
   }
   add(metrics_->records_out, batch->size());
+  if (target.index < metrics_->exchanges.size())
+    add(metrics_->exchanges[target.index].records_out, batch->size());
   ExchangeWriter& exchange = *(*exchanges_)[target.index];
   try {
     return exchange.write(std::move(batch));
@@ -243,6 +245,9 @@ void OperatorChain::deliver_control(Stage& stage, const Element& control) {
       if (target.kind == ChainTarget::Kind::stage) {
         stages_[target.index].slot.emplace_back(InputPort{0}, control);
       } else {
+        const auto* watermark = std::get_if<Watermark>(&control);
+        if (watermark != nullptr && stages_.front().spec->role == StageRole::source)
+          set(metrics_->watermark_ms, watermark->time.ms);
         (*exchanges_)[target.index]->broadcast(control);
       }
     }

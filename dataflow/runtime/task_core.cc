@@ -58,6 +58,19 @@ std::vector<std::uint32_t> count_by_port(const std::vector<InputPort>& channels)
   return counts;
 }
 
+struct ExchangeBytes {
+  std::uint64_t sent = 0;
+  std::uint64_t in_flight = 0;
+};
+
+void show(ExchangeBytes bytes, const KeyGroupSample& sample, ExchangeMetrics& metrics) {
+  set(metrics.bytes_out, bytes.sent);
+  set(metrics.in_flight_bytes, bytes.in_flight);
+  set(metrics.sampled_records, sample.records());
+  set(metrics.largest_group_records, sample.records_of_largest());
+  set(metrics.largest_group, sample.largest().value);
+}
+
 }  // namespace
 
 TaskCore::TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& environment,
@@ -75,8 +88,12 @@ TaskCore::TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& enviro
       is_source_(spec.stages.front().role == StageRole::source) {
   WEIR_CHECK(is_source_ == wiring.input_channels.empty());
   std::uint64_t windows = 0;
-  for (const auto& exchange : wiring.exchanges)
-    windows += exchange.window_bytes * exchange.transports.size();
+  for (std::size_t i = 0; i < wiring.exchanges.size(); ++i) {
+    const std::uint64_t window =
+        wiring.exchanges[i].window_bytes * wiring.exchanges[i].transports.size();
+    if (i < metrics.exchanges.size()) set(metrics.exchanges[i].window_bytes, window);
+    windows += window;
+  }
   set(metrics_->window_bytes, windows);
 }
 
@@ -147,9 +164,16 @@ void TaskCore::end_backpressure(MonotonicTime now) {
 void TaskCore::measure_channels() {
   std::uint64_t sent = 0;
   std::uint64_t in_flight = 0;
-  for (const auto& sender : senders_) {
-    sent += sender->sent_bytes();
-    in_flight += static_cast<std::uint64_t>(sender->in_flight_bytes());
+  for (std::size_t i = 0; i < senders_of_.size(); ++i) {
+    ExchangeBytes bytes;
+    for (const ChannelSender* sender : senders_of_[i]) {
+      bytes.sent += sender->sent_bytes();
+      bytes.in_flight += static_cast<std::uint64_t>(sender->in_flight_bytes());
+    }
+    sent += bytes.sent;
+    in_flight += bytes.in_flight;
+    if (i < metrics_->exchanges.size())
+      show(bytes, exchanges_[i]->key_groups(), metrics_->exchanges[i]);
   }
   set(metrics_->bytes_out, sent);
   set(metrics_->in_flight_bytes, in_flight);

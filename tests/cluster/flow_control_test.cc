@@ -32,7 +32,7 @@ class SlowRun {
  public:
   SlowRun(TestCluster& cluster, const std::string& input)
       : cluster_(&cluster),
-        client(cluster.start({test_job("slow_sink"), "--input", input, "--directory",
+        client(cluster.start({test_job("slow_words"), "--input", input, "--directory",
                               cluster.file(""), "--parallelism", "2"})) {
     EXPECT_TRUE(cluster.has_task_processes(2));
     EXPECT_TRUE(soon([&] { return taken(cluster) > 0; })) << client->err();
@@ -58,7 +58,7 @@ class SlowRun {
   std::unique_ptr<RunningProgram> client;
 };
 
-TEST(FlowControlBetweenProcesses, a_line_of_a_million_words_into_slow_sinks_stays_within_20_MB) {
+TEST(FlowControlBetweenProcesses, a_line_of_a_million_words_into_slow_wordss_stays_within_20_MB) {
   TestCluster cluster({.slots = 1});
   const auto words = [](int count) {
     std::string text;

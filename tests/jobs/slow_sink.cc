@@ -1,69 +1,49 @@
-// Words of text files, dealt out to sinks that take 1,000 records a second each, and tell each in a file how many they
-// have had.
-#include <chrono>
+// Texts into a sink that takes its time over each.
+#include <unistd.h>
+
 #include <cstdint>
-#include <fstream>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "actors/launch.h"
-#include "apps/words.h"
 
 using namespace weir;
-using namespace std::chrono_literals;
 
-namespace {
-
-class SlowSink {
+class SlowWriter final : public SinkOperator {
  public:
-  explicit SlowSink(std::string directory) : directory_(std::move(directory)) {}
+  explicit SlowWriter(std::uint32_t microseconds) : microseconds_(microseconds) {}
+  Result<Progress> process(InputPort /*port*/, BatchPtr& /*in*/, RowRange rows,
+                           Outputs& /*out*/) override {
+    for (std::size_t row = rows.begin; row < rows.end; ++row) usleep(microseconds_);
+    return Progress{StepResult::done, rows.end};
+  }
 
+ private:
+  std::uint32_t microseconds_;
+};
+
+struct Slow {
+  std::uint32_t microseconds;
   [[nodiscard]] std::string describe() const { return "slow"; }
   [[nodiscard]] Result<void> check() const { return {}; }
   template <class T>
   [[nodiscard]] std::unique_ptr<SinkOperator> make_writer() const {
-    return std::make_unique<Writer>(directory_);
+    return std::make_unique<SlowWriter>(microseconds);
   }
   [[nodiscard]] std::unique_ptr<SinkCommitter> make_committer() const { return nullptr; }
-
- private:
-  class Writer final : public SinkOperator {
-   public:
-    explicit Writer(std::string directory) : directory_(std::move(directory)) {}
-    [[nodiscard]] Result<void> open(const OperatorContext& context) override {
-      file_ = directory_ + "/taken-" + std::to_string(context.subtask.value);
-      return {};
-    }
-    [[nodiscard]] Result<Progress> process(InputPort, BatchPtr&, RowRange rows, Outputs&) override {
-      std::this_thread::sleep_for((rows.end - rows.begin) * 1ms);
-      taken_ += rows.end - rows.begin;
-      std::ofstream(file_) << taken_;
-      return Progress{StepResult::done, rows.end};
-    }
-
-   private:
-    std::string directory_;
-    std::string file_;
-    std::uint64_t taken_ = 0;
-  };
-
-  std::string directory_;
 };
 
-void describe(Job& job) {
-  const auto input = job.option<std::string>("input", "files with words");
-  const auto directory =
-      job.option<std::string>("directory", "where the sinks tell what they have taken");
-  job.source("lines", text_files(input))
-      .flat_map(words)
+static void slow_sink(Job& job) {
+  const auto count = job.option<std::uint64_t>("count", "texts");
+  const auto bytes = job.option<std::uint32_t>("bytes", "of each", 1'024);
+  const auto microseconds = job.option<std::uint32_t>("sleep-us", "of the sink, over each", 1'000);
+  job.source("texts", generator([bytes](std::uint64_t) { return std::string(bytes, 'x'); },
+                                {.count = count}))
       .rebalance()
-      .to("slow", SlowSink(directory))
-      .blocking();
+      .to("slow", Slow{microseconds})
+      .parallelism(1);
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
-  return launch(argc, argv, describe);
+  return launch(argc, argv, slow_sink);
 }

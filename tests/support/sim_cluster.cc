@@ -86,12 +86,14 @@ class SimCluster::Impl {
     actors_of_cluster_ = system_.registry().running();
   }
 
-  ~Impl() {
+  // Ends the cluster. False if actors are left that nobody knows, for which an actor system would wait for ever.
+  [[nodiscard]] bool end() {
     frozen_ = nullptr;
     caf::anon_send_exit(jobs_, caf::exit_reason::kill);
     for (const auto& worker : workers_) caf::anon_send_exit(worker.handle, caf::exit_reason::kill);
     caf::anon_send_exit(resources_, caf::exit_reason::kill);
     while (scheduler_.has_job()) scheduler_.run_once();
+    return system_.registry().running() == 0;
   }
 
   SimResult run(std::shared_ptr<const PhysicalPlan> plan, WorkerFault fault,
@@ -235,7 +237,12 @@ class SimCluster::Impl {
 };
 
 SimCluster::SimCluster(const SimOptions& options) : impl_(std::make_unique<Impl>(options)) {}
-SimCluster::~SimCluster() = default;
+SimCluster::~SimCluster() {
+  if (impl_->end()) return;
+  // What a planted bug leaves behind stays, reachable, to the end of the process.
+  static auto* left_behind = new std::vector<std::unique_ptr<Impl>>;
+  left_behind->push_back(std::move(impl_));
+}
 
 SimResult SimCluster::run(std::shared_ptr<const PhysicalPlan> plan, WorkerFault fault,
                           std::uint64_t fault_at) {

@@ -85,7 +85,7 @@ class Task {
   RecordingTransport out;
   Environment environment;
   ManualClock clock;
-  TaskMetrics metrics;
+  TaskMetrics metrics{1};
   std::optional<ProcessingTime> wake_at;
 
  private:
@@ -114,6 +114,7 @@ TEST(TaskCore, gives_back_what_was_charged_with_the_batch_when_its_head_has_cons
 
 TEST(TaskCore, keeps_credit_while_its_output_is_stalled) {
   Task task(pass_on(), {InputPort{0}}, 1);
+  task.clock.advance(std::chrono::seconds{1});  // 0 would mean that nothing waits
   for (int i = 0; i < 3; ++i) task.receive(0, {i});
   EXPECT_EQ(task.step(), Kind::waiting);
   EXPECT_EQ(task.environment.credits.size(), 1U);
@@ -121,6 +122,21 @@ TEST(TaskCore, keeps_credit_while_its_output_is_stalled) {
   task.core().add_credit(0, 0, task.out.charged_bytes(), nullptr);
   EXPECT_EQ(task.step(), Kind::waiting);
   EXPECT_EQ(task.environment.credits.size(), 2U);
+}
+
+TEST(TaskCore, shows_what_is_on_its_way_on_each_exchange) {
+  Task task(pass_on(), {InputPort{0}}, 1'000);
+  task.receive(0, {1, 2, 3});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  const ExchangeMetrics& exchange = task.metrics.exchanges.front();
+  EXPECT_EQ(exchange.records_out.load(), 3U);
+  EXPECT_EQ(exchange.window_bytes.load(), 1'000U);
+  EXPECT_GT(exchange.bytes_out.load(), 0U);
+  const std::uint64_t sent = exchange.bytes_out.load();
+  EXPECT_EQ(exchange.in_flight_bytes.load(), sent);
+  task.core().add_credit(0, 0, sent, nullptr);  // lets the rest go
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(exchange.in_flight_bytes.load(), exchange.bytes_out.load() - sent);
 }
 
 TEST(TaskCore, finishes_only_when_everything_has_left) {

@@ -1,0 +1,229 @@
+#include "actors/diagnosis.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/actors/sample_job.h"
+
+namespace weir {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr EventTime noon{1'700'000'000'000};
+
+template <class F>
+std::vector<F> findings_of(const Diagnosis& diagnosis) {
+  std::vector<F> found;
+  for (const Finding& finding : diagnosis.findings) {
+    if (const auto* one = std::get_if<F>(&finding)) found.push_back(*one);
+  }
+  return found;
+}
+
+TEST(Diagnosis, of_a_job_that_waits_for_input_finds_nothing) {
+  SampleJob job;
+  job.spends(0, 0.1, 0);
+  job.spends(1, 0.2, 0.1);
+  const Diagnosis diagnosis = diagnose(job.sample);
+  EXPECT_TRUE(diagnosis.findings.empty());
+  EXPECT_DOUBLE_EQ(diagnosis.seconds, 1);
+}
+
+TEST(Diagnosis, names_the_busy_vertex_behind_the_backpressured_ones) {
+  SampleJob job;
+  job.spends(0, 0.02, 0.97);
+  job.spends(1, 0.05, 0.9);
+  job.spends(2, 0.99, 0);
+  job.now(2, 0).records_in = 800;
+  job.now(2, 0).queued_bytes = 4'096;
+  const auto found = findings_of<Bottleneck>(diagnose(job.sample));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].vertex, VertexId{2});
+  EXPECT_FALSE(found[0].subtask);
+  EXPECT_NEAR(found[0].busy, 0.99, 1e-6);
+  EXPECT_DOUBLE_EQ(found[0].records_per_second, 800);
+  EXPECT_EQ(found[0].queued_bytes, 4'096U);
+  ASSERT_EQ(found[0].backpressured.size(), 2U);  // nearest first
+  EXPECT_EQ(found[0].backpressured[0].vertex, VertexId{1});
+  EXPECT_EQ(found[0].backpressured[1].vertex, VertexId{0});
+  EXPECT_NEAR(found[0].backpressured[1].share, 0.97, 1e-6);
+}
+
+TEST(Diagnosis, names_the_subtask_that_alone_is_busy) {
+  SampleJob job;
+  job.spends(0, 0, 0.9);
+  job.spends(1, 0.1, 0);
+  job.now(1, 1).busy_ns = 950'000'000;
+  const auto found = findings_of<Bottleneck>(diagnose(job.sample));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].vertex, VertexId{1});
+  EXPECT_EQ(found[0].subtask, SubtaskIndex{1});
+  EXPECT_NEAR(found[0].busy_mean, 0.525, 1e-6);
+}
+
+TEST(Diagnosis, does_not_blame_a_vertex_that_is_not_busy) {
+  SampleJob job;
+  job.spends(0, 0, 0.9);
+  job.spends(1, 0.2, 0.1);
+  job.now(0, 0).in_flight_bytes = 1'000;
+  const Diagnosis diagnosis = diagnose(job.sample);
+  EXPECT_TRUE(findings_of<Bottleneck>(diagnosis).empty());
+  const auto found = findings_of<UnexplainedBackpressure>(diagnosis);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].backpressured.vertex, VertexId{0});
+  EXPECT_EQ(found[0].busiest_consumer.vertex, VertexId{1});
+  EXPECT_EQ(found[0].in_flight_bytes, 1'000U);
+}
+
+TEST(Diagnosis, names_a_source_that_nothing_holds_up) {
+  SampleJob job;
+  job.spends(0, 0.98, 0.01);
+  job.spends(1, 0.6, 0);
+  const auto found = findings_of<Bottleneck>(diagnose(job.sample));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].vertex, VertexId{0});
+  EXPECT_TRUE(found[0].backpressured.empty());
+}
+
+TEST(Diagnosis, needs_two_looks_for_bottlenecks) {
+  SampleJob job;
+  job.spends(0, 0, 0.97);
+  job.spends(1, 1, 0);
+  job.sample.before.reset();
+  EXPECT_TRUE(diagnose(job.sample).findings.empty());
+}
+
+TEST(Diagnosis, does_not_compare_different_attempts) {
+  SampleJob job;
+  job.spends(0, 0, 0.97);
+  job.spends(1, 1, 0);
+  job.sample.now.attempt = {2};
+  EXPECT_TRUE(diagnose(job.sample).findings.empty());
+}
+
+TEST(Diagnosis, names_the_source_subtask_that_holds_the_watermark) {
+  SampleJob job;
+  job.watermark(0, 0, noon);
+  job.watermark(0, 1, noon - 10min);
+  for (const std::uint32_t subtask : {0U, 1U}) job.watermark(1, subtask, noon - 10min);
+  job.watermark(2, 0, noon - 10min);
+  const auto found = findings_of<WatermarkHolder>(diagnose(job.sample));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].task, (TaskId{{0}, {1}}));
+  EXPECT_EQ(found[0].behind(), Duration(10min));
+  EXPECT_FALSE(found[0].by_queue);
+  EXPECT_FALSE(found[0].whole_vertex);
+}
+
+TEST(Diagnosis, names_the_source_whose_subtasks_all_hold_the_watermark) {
+  SampleJob job;
+  // A second source, far ahead, that "count" reads too.
+  job.sample.graph.nodes.push_back({{4}, "more", "text files", StageRole::source, false});
+  job.sample.graph.vertices.push_back({{3}, "more", {{4}}, 1, 128, "default", false});
+  job.sample.graph.edges.push_back({{3}, 0, {1}, {0}, Partitioning::hash});
+  TaskInfo ahead = job.sample.now.tasks.back();
+  ahead.task = ahead.report.task = {{3}, {0}};
+  ahead.report.watermark = noon;
+  job.sample.now.tasks.push_back(ahead);
+  ahead.report.at_ns -= SampleJob::second_ns;
+  job.sample.before->tasks.push_back(ahead);
+  for (const std::uint32_t subtask : {0U, 1U}) {
+    job.watermark(0, subtask, noon - 10min + Duration{subtask});
+    job.watermark(1, subtask, noon - 10min);
+  }
+  job.watermark(2, 0, noon - 10min);
+  const auto found = findings_of<WatermarkHolder>(diagnose(job.sample));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].task, (TaskId{{0}, {0}}));
+  EXPECT_TRUE(found[0].whole_vertex);
+  EXPECT_EQ(found[0].behind(), Duration(10min));
+}
+
+TEST(Diagnosis, names_an_input_that_has_given_no_watermark) {
+  SampleJob job;
+  job.watermark(0, 0, noon);
+  const auto found = findings_of<WatermarkHolder>(diagnose(job.sample));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].task, (TaskId{{0}, {1}}));
+  EXPECT_FALSE(found[0].behind());
+  EXPECT_EQ(found[0].others, noon);
+}
+
+TEST(Diagnosis, passes_over_an_input_that_is_idle) {
+  SampleJob job;
+  job.watermark(0, 0, noon);
+  job.watermark(0, 1, noon - 10min);  // yet those behind it have gone on
+  for (const std::uint32_t subtask : {0U, 1U}) job.watermark(1, subtask, noon);
+  job.watermark(2, 0, noon);
+  EXPECT_TRUE(findings_of<WatermarkHolder>(diagnose(job.sample)).empty());
+}
+
+TEST(Diagnosis, passes_over_a_watermark_that_is_hardly_behind) {
+  SampleJob job;
+  job.watermark(0, 0, noon);
+  job.watermark(0, 1, noon - 10min);
+  for (const std::uint32_t subtask : {0U, 1U}) job.watermark(1, subtask, noon - 10min);
+  job.watermark(2, 0, noon - 10min);
+  job.before(0, 0).watermark = noon - 1h;  // a replay: an hour a second
+  EXPECT_TRUE(findings_of<WatermarkHolder>(diagnose(job.sample)).empty());
+}
+
+TEST(Diagnosis, names_the_vertex_whose_queue_holds_the_watermark) {
+  SampleJob job;
+  for (const std::uint32_t subtask : {0U, 1U}) {
+    job.watermark(0, subtask, noon);
+    job.watermark(1, subtask, noon - 1s);
+  }
+  job.watermark(2, 0, noon - 2min);
+  job.now(2, 0).queued_bytes = 512;
+  const auto found = findings_of<WatermarkHolder>(diagnose(job.sample));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].task, (TaskId{{2}, {0}}));
+  EXPECT_TRUE(found[0].by_queue);
+  EXPECT_EQ(found[0].queued_bytes, 512U);
+}
+
+TEST(Diagnosis, finds_nothing_about_watermarks_without_event_time) {
+  EXPECT_TRUE(findings_of<WatermarkHolder>(diagnose(SampleJob().sample)).empty());
+}
+
+TEST(Diagnosis, names_a_skewed_subtask_and_its_key_group) {
+  SampleJob job;
+  job.now(1, 0).records_in = 1'000;
+  job.now(1, 1).records_in = 9'000;
+  for (const std::uint32_t producer : {0U, 1U}) {
+    job.now(0, producer).exchanges[0] = {.sampled_records = 100,
+                                         .largest_group_records = 70 + producer * 10,
+                                         .largest_group = 100};  // of 128, so subtask 1
+  }
+  const auto found = findings_of<Skew>(diagnose(job.sample));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].task, (TaskId{{1}, {1}}));
+  EXPECT_DOUBLE_EQ(found[0].factor(), 9);
+  ASSERT_TRUE(found[0].key_group);
+  EXPECT_EQ(found[0].key_group->group, KeyGroup{100});
+  EXPECT_DOUBLE_EQ(found[0].key_group->share, 0.75);
+  EXPECT_EQ(found[0].key_group->sampled_records, 200U);
+}
+
+TEST(Diagnosis, names_no_key_group_where_none_stands_out) {
+  SampleJob job;
+  job.now(1, 1).records_in = 9'000;
+  job.now(0, 0).exchanges[0] = {
+      .sampled_records = 100, .largest_group_records = 3, .largest_group = 100};
+  const auto found = findings_of<Skew>(diagnose(job.sample));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_FALSE(found[0].key_group);
+}
+
+TEST(Diagnosis, passes_over_few_records_and_even_ones) {
+  SampleJob job;
+  job.now(1, 1).records_in = skew_records_min - 1;
+  EXPECT_TRUE(diagnose(job.sample).findings.empty());
+  job.now(1, 0).records_in = 6'000;
+  job.now(1, 1).records_in = 10'000;
+  EXPECT_TRUE(diagnose(job.sample).findings.empty());
+}
+
+}  // namespace
+}  // namespace weir
