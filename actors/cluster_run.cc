@@ -32,8 +32,9 @@ void pause(std::chrono::milliseconds time) {
 
 enum class Choice { detach, cancel, go_on };
 
-Choice ask_what_to_do(const std::string& program) {
-  if (isatty(STDIN_FILENO) == 0) return Choice::cancel;
+Choice ask_what_to_do(const std::string& program, OnInterrupt unasked) {
+  if (isatty(STDIN_FILENO) == 0)
+    return unasked == OnInterrupt::cancel ? Choice::cancel : Choice::detach;
   forget_interrupts();
   std::fprintf(stderr, "\n%s: leave the job running (d), cancel it (c), or go on watching (w)? ",
                program.c_str());
@@ -135,10 +136,11 @@ int run_on_cluster(const CommandLine& line, const std::vector<std::string>& ship
     return exit_finished;
   }
   if (isatty(STDERR_FILENO) != 0) complain(line.program, "submitted as job " + to_string(job));
-  return watch_job(**cluster, line.program, job, prints_rows);
+  return watch_job(**cluster, line.program, job, prints_rows, OnInterrupt::cancel);
 }
 
-int watch_job(ClusterClient& cluster, const std::string& program, JobId job, bool prints_rows) {
+int watch_job(ClusterClient& cluster, const std::string& program, JobId job, bool prints_rows,
+              OnInterrupt on_interrupt) {
   TerminalProgress terminal(prints_rows);
   PrintedReader printed(cluster, program, job);
   const MonotonicTime begin = system_clock().now();
@@ -150,7 +152,7 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
   while (true) {
     if (interrupts() > 0 && !cancelled) {
       terminal.clear();
-      switch (ask_what_to_do(program)) {
+      switch (ask_what_to_do(program, on_interrupt)) {
         case Choice::detach:
           complain(program, "the job goes on as " + to_string(job));
           return exit_interrupted;

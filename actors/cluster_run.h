@@ -15,10 +15,13 @@ namespace weir {
 [[nodiscard]] int run_on_cluster(const CommandLine& line, const std::vector<std::string>& ships,
                                  const PhysicalPlan& plan, bool prints_rows);
 
-// Watches a job that runs, or has run, on the cluster. Ctrl-C asks whether to leave it running or to cancel it; without a
-// terminal it cancels. Returns the exit code.
+// What an interrupt does to a watched job where nobody can be asked: its own client's cancels it, a mere onlooker's does not.
+enum class OnInterrupt : std::uint8_t { cancel, detach };
+
+// Watches a job that runs, or has run, on the cluster. Ctrl-C asks whether to leave it running or to cancel it, if there is
+// a terminal to ask at. Returns the exit code.
 [[nodiscard]] int watch_job(ClusterClient& cluster, const std::string& program, JobId job,
-                            bool prints_rows);
+                            bool prints_rows, OnInterrupt on_interrupt);
 
 // Where the master is, and the cluster's secret, as given on a command line. Errc::bad_option.
 [[nodiscard]] Result<std::unique_ptr<ClusterClient>> connect_to_cluster(

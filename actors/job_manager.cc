@@ -297,6 +297,11 @@ void JobManager::lose_host(HostIndex index, const Error& error) {
 }
 
 void JobManager::note(const std::string& task, const std::string& node, const Error& error) {
+  // Every task at a lost connection says so; one of them will do, so that the cause is not pushed out.
+  const bool repeated = error.code == Errc::connection_lost && !exceptions_.empty() &&
+                        exceptions_.back().error.code == Errc::connection_lost &&
+                        exceptions_.back().node == node;
+  if (repeated) return;
   if (exceptions_.size() == exceptions_max) exceptions_.pop_front();
   exceptions_.push_back({attempt_, engine_->clock->processing_time(), task, node, error});
   log_.info((task.empty() ? "" : task + ": ") + error.message);

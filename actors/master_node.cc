@@ -26,7 +26,7 @@ struct MasterNode::Actors {
     engine.heartbeat_timeout = options.heartbeat_timeout;
     const NodeInfo node{.id = "master",
                         .role = "master",
-                        .address = to_string(options.listen),
+                        .address = {},
                         .version = WEIR_VERSION,
                         .process = static_cast<std::uint64_t>(getpid())};
     resources = spawn_actor<ResourceManagerHandle>(system, engine, Placement::own_thread,
@@ -64,6 +64,7 @@ Result<std::unique_ptr<MasterNode>> MasterNode::start(MasterNodeOptions options)
                             actors->options.listen.host, actors->options.listen.port);
   if (!port) return port.error();
   actors->options.listen.port = *port;
+  caf::anon_send(actors->resources, MasterListens{to_string(actors->options.listen)});
   return std::unique_ptr<MasterNode>(new MasterNode(std::move(actors)));
 }
 

@@ -117,6 +117,7 @@ using JobManagerHandle = caf::typed_actor<
     caf::replies_to<QueryProgress>::with<JobProgress>, caf::replies_to<QueryJob>::with<JobAnswer>,
     caf::replies_to<QueryPrinted>::with<PrintedRows>>;
 
+struct MasterListens;
 struct RegisterTaskManager;
 struct DeregisterTaskManager;
 struct TaskManagerHeartbeat;
@@ -124,7 +125,7 @@ struct RequestSlots;
 struct ReleaseSlots;
 struct ListNodes;
 using ResourceManagerHandle =
-    caf::typed_actor<caf::reacts_to<RegisterTaskManager>,
+    caf::typed_actor<caf::reacts_to<MasterListens>, caf::reacts_to<RegisterTaskManager>,
                      caf::replies_to<DeregisterTaskManager>::with<HeartbeatAnswer>,
                      caf::reacts_to<TaskManagerHeartbeat>,
                      caf::reacts_to<HeartbeatRound>, caf::reacts_to<RequestSlots>,
@@ -265,6 +266,10 @@ struct RemindJob {
 
 // ---- TaskManager ↔ ResourceManager ↔ JobManager ----------------------------------------------------------------------
 
+// The master's own address, once its port is known.
+struct MasterListens {
+  std::string address;
+};
 struct RegisterTaskManager {
   RegistrationId registration;
   TaskManagerHandle task_manager;
@@ -522,6 +527,7 @@ WEIR_LOCAL_MESSAGE(PeerLost)
 WEIR_LOCAL_MESSAGE(StartJob)
 WEIR_LOCAL_MESSAGE(JobEnded)
 WEIR_LOCAL_MESSAGE(JobDeadline)
+WEIR_LOCAL_MESSAGE(MasterListens)
 WEIR_LOCAL_MESSAGE(RemindJob)
 WEIR_LOCAL_MESSAGE(RequestSlots)
 WEIR_LOCAL_MESSAGE(SlotsGranted)

@@ -172,6 +172,7 @@ ResourceManagerHandle::behavior_type resource_manager(
   auto* state = &self->state;
   state->begin(self, *engine, std::move(master));
   return {
+      [state](const MasterListens& m) { state->on_listening(m.address); },
       [state](const RegisterTaskManager& m) { state->register_task_manager(m); },
       [state](const DeregisterTaskManager& m) { return state->deregister(m); },
       [state](const TaskManagerHeartbeat& m) { state->on_heartbeat(m); },

@@ -20,6 +20,7 @@ class ResourceManager {
   static constexpr const char* name = "resource-manager";
 
   void begin(ResourceManagerHandle::base* self, const EngineContext& engine, NodeInfo master);
+  void on_listening(const std::string& address) { master_.address = address; }
   void register_task_manager(const RegisterTaskManager& registration);
   [[nodiscard]] HeartbeatAnswer deregister(const DeregisterTaskManager& leaving);
   void on_heartbeat(const TaskManagerHeartbeat& heartbeat);

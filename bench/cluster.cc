@@ -57,7 +57,7 @@ struct Meter {
   }
   void on_end(Context<std::string>& context) {
     const double seconds = seconds_now() - begin;
-    context.push(std::to_string(static_cast<double>(count * sizeof(Record)) / seconds) + " " +
+    context.emit(std::to_string(static_cast<double>(count * sizeof(Record)) / seconds) + " " +
                  std::to_string(sum));
   }
 };
@@ -66,8 +66,7 @@ struct Meter {
 void describe_shuffle(Job& job) {
   job.source("records", generator(make_record, {.count = shuffled_records}))
       .slot_group("senders")
-      .process(Meter{})
-      .named("meter")
+      .process("meter", Meter{})
       .slot_group("receivers")
       .to("out", print());
 }

@@ -30,18 +30,19 @@ if(support_sources)
   set(support weir_test_support)
 endif()
 
-# tests/jobs/*.cc: programs of jobs that tests run on clusters, one executable each.
+# tests/jobs/*.cc: programs with a job that tests run, one each.
 add_custom_target(weir_test_jobs)
-file(GLOB job_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/jobs/*.cc)
-foreach(source IN LISTS job_sources)
+file(GLOB test_jobs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/jobs/*.cc)
+foreach(source IN LISTS test_jobs)
   cmake_path(GET source STEM name)
-  add_executable(weir_job_${name} ${source})
-  set_target_properties(weir_job_${name} PROPERTIES OUTPUT_NAME ${name}
+  set(target weir_test_job_${name})
+  add_executable(${target} ${source})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
                         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/jobs)
-  target_include_directories(weir_job_${name} PRIVATE ${tests_stage} ${WEIR_APPS_STAGE})
-  target_link_libraries(weir_job_${name} PRIVATE weir_actors)
-  weir_settings(weir_job_${name})
-  add_dependencies(weir_test_jobs weir_job_${name})
+  target_include_directories(${target} PRIVATE ${tests_stage} ${WEIR_APPS_STAGE})
+  target_link_libraries(${target} PRIVATE weir_actors)
+  weir_settings(${target})
+  add_dependencies(weir_test_jobs ${target})
 endforeach()
 
 file(GLOB_RECURSE all_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*_test.cc)

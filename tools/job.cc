@@ -116,7 +116,7 @@ int logs(ClusterClient& cluster, const JobAnswer& answer, const JobOptions& opti
 int wait(ClusterClient& cluster, const JobAnswer& answer) {
   const bool prints = std::ranges::any_of(answer.graph.nodes,
                                           [](const JobNode& node) { return node.kind == "print"; });
-  return watch_job(cluster, "job", answer.details->status.job, prints);
+  return watch_job(cluster, "job", answer.details->status.job, prints, OnInterrupt::detach);
 }
 
 int cancel(ClusterClient& cluster, const JobAnswer& answer, const JobOptions& options) {

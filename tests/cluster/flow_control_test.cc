@@ -58,7 +58,7 @@ class SlowRun {
   std::unique_ptr<RunningProgram> client;
 };
 
-TEST(FlowControlBetweenProcesses, a_line_of_a_million_words_into_slow_wordss_stays_within_20_MB) {
+TEST(FlowControlBetweenProcesses, a_line_of_a_million_words_into_slow_sinks_stays_within_20_MB) {
   TestCluster cluster({.slots = 1});
   const auto words = [](int count) {
     std::string text;

@@ -19,7 +19,7 @@ JobGraph counting_graph(std::uint32_t parallelism = 3, std::int64_t modulus = 7)
   job.source("numbers", from_sequence(0, 99))
       .key_by([modulus](std::int64_t n) { return n % modulus; })
       .count("count")
-      .to("out", csv_files({"somewhere", false}));
+      .to("out", csv_files(OutputDirectory{"somewhere", false}));
   PlanSettings settings{.parallelism = parallelism, .max_parallelism = {}, .chaining = true};
   return make_job_graph(*make_physical_plan(std::move(job.plan()), settings));
 }
