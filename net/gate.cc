@@ -10,6 +10,7 @@
 #include <caf/io/scribe.hpp>
 #include <mutex>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,7 @@ class GateDoorman final : public caf::io::doorman {
   // Gives the broker a connection. On the multiplexer's thread, as all of CAF's calls are.
   void enter(FileDescriptor socket) {
     if (detached()) return;
+    forget_who_left();
     auto scribe = multiplexer_.new_scribe(socket.release());
     const auto handle = scribe->hdl();
     parent()->add_scribe(std::move(scribe));
@@ -54,6 +56,14 @@ class GateDoorman final : public caf::io::doorman {
   std::uint16_t port() const override { return port_; }
 
  private:
+  // The broker has an actor that asks about each process that it is connected to, and keeps it when that has gone.
+  void forget_who_left() {
+    auto& broker = static_cast<caf::io::basp_broker&>(*parent());
+    std::erase_if(broker.spawn_servers, [&broker](const auto& entry) {
+      return !broker.instance.tbl().lookup(entry.first);
+    });
+  }
+
   network::multiplexer& multiplexer_;
   const std::string host_;
   const std::uint16_t port_;
