@@ -18,7 +18,7 @@ namespace weir {
 struct MasterNode::Actors {
   Actors(MasterNodeOptions from, BlobStore store)
       : options(std::move(from)),
-        config({.threads = 1, .connection_timeout = options.heartbeat_timeout}),
+        config({.threads = 1, .connection_timeout = 2 * options.heartbeat_timeout}),
         system(config),
         gate(std::make_unique<Gate>(system, options.token, options.logger)) {
     engine.logger = options.logger;

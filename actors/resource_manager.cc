@@ -111,10 +111,13 @@ void ResourceManager::on_down(const caf::down_msg& down) {
   for (const auto& [id, worker] : workers_) {
     if (worker.handle->address() != down.source) continue;
     const bool asked_to = down.reason == caf::exit_reason::user_shutdown;
+    const bool connection_lost = down.reason == caf::exit_reason::remote_link_unreachable;
     remove(TaskManagerId{id},
            asked_to ? Error{Errc::cancelled, "worker " + worker.node.id + " has left"}
                     : Error{Errc::actor_lost, "worker " + worker.node.id + " is gone: " +
-                                                  self_->system().render(down.reason)});
+                                                  (connection_lost
+                                                       ? "the connection to it was lost"
+                                                       : self_->system().render(down.reason))});
     return;
   }
 }

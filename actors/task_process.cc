@@ -92,7 +92,7 @@ class TaskProcess {
       : start_(std::move(start)),
         plan_(std::move(plan)),
         printed_(std::move(printed)),
-        config_({.threads = 0, .connection_timeout = start_.heartbeat_timeout}),
+        config_({.threads = 0, .connection_timeout = 2 * start_.heartbeat_timeout}),
         system_(config_),
         gate_(system_, start_.token, logger) {
     engine_.logger = std::move(logger);

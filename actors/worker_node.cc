@@ -86,7 +86,7 @@ class WorkerNode::Loop {
 
   // Everything anew, CAF too: a system that has lost a peer remembers handles and half-open connections of it.
   std::optional<Error> live_one_registration() {
-    NetworkedSystemConfig config({.threads = 1, .connection_timeout = options_.heartbeat_timeout});
+    NetworkedSystemConfig config({.threads = 1, .connection_timeout = 2 * options_.heartbeat_timeout});
     caf::actor_system system(config);
     Gate gate(system, options_.token, options_.logger);
     const auto found = gate.connect(options_.master.host, options_.master.port);
