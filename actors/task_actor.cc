@@ -108,8 +108,15 @@ void TaskActor::wire(const WireTask& wiring) {
   WEIR_CHECK(wiring.producers.size() == producers_.size());
   for (std::size_t i = 0; i < producers_.size(); ++i) producers_[i].peer = wiring.producers[i];
   std::size_t next = 0;
-  for (const auto& lanes : wiring.consumers) {
-    for (const TaskPeer& consumer : lanes) channels_[next++]->connect(consumer);
+  for (std::uint32_t exchange = 0; exchange < wiring.consumers.size(); ++exchange) {
+    const auto& lanes = wiring.consumers[exchange];
+    for (std::uint32_t lane = 0; lane < lanes.size(); ++lane) {
+      channels_[next++]->connect(lanes[lane]);
+      const auto* remote = std::get_if<RemoteTask>(&lanes[lane]);
+      if (remote == nullptr) continue;
+      core_->set_window(exchange, lane,
+                        remote_channel_window_bytes(*deployment_.plan, remote->task.vertex));
+    }
   }
 }
 

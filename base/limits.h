@@ -21,6 +21,9 @@ inline constexpr std::size_t gate_bytes_max = 2 * 1024 * 1024;
 // No channel gets less than this, nor more than that, however many share the gate.
 inline constexpr std::size_t channel_bytes_min = 32 * 1024;
 inline constexpr std::size_t channel_bytes_max = 2 * batch_bytes_max;
+// Between processes a batch is longer on its way (encoded, sent, read, decoded), so more of them are: as many times the
+// share.
+inline constexpr std::size_t remote_window_factor = 3;
 
 // Longest uninterrupted work of a task, so that cancels and other tasks of its thread get their
 // turn.

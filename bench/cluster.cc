@@ -65,10 +65,10 @@ struct Meter {
 // One subtask in one process sends to one in another: steps of different slot groups share no slot.
 void describe_shuffle(Job& job) {
   job.source("records", generator(make_record, {.count = shuffled_records}))
-      .slot_group("senders")
       .process("meter", Meter{})
       .slot_group("receivers")
-      .to("out", print());
+      .to("out", print())
+      .slot_group("receivers");
 }
 
 void describe_first_result(Job& job) {
@@ -141,7 +141,7 @@ class Cluster {
  public:
   Cluster(std::uint32_t workers, std::uint32_t slots)
       : directory_(std::filesystem::temp_directory_path() /
-                   ("weir_bench_" + std::to_string(getpid()))),
+                   ("weir_bench_" + std::to_string(getpid()) + "_" + std::to_string(++clusters))),
         master_(node, {"--role", "master", "--listen", "127.0.0.1:0", "--data-dir",
                        (directory_ / "master").string(), "--log-level", "warning"}) {
     const std::string line = master_.read_line();
@@ -176,6 +176,8 @@ class Cluster {
 
  private:
   static constexpr const char* node = WEIR_BINARY_DIR "/tools/node";
+
+  inline static int clusters = 0;
 
   std::filesystem::path directory_;
   Process master_;

@@ -92,7 +92,8 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", WEIR_VERSION);
   CLI11_PARSE(app, argc, argv);
   if (child.starts_with("cluster-")) {
-    names.insert(names.end(), app.remaining().begin(), app.remaining().end());
+    const std::vector<std::string> extras = app.remaining();
+    names.insert(names.end(), extras.begin(), extras.end());
     return weir::bench::run_cluster_job(child, names);
   }
   if (!child.empty()) return weir::bench::run_child(child);

@@ -283,6 +283,10 @@ std::uint64_t channel_window_bytes(const PhysicalPlan& plan, VertexId consumer) 
                     limits::channel_bytes_max);
 }
 
+std::uint64_t remote_channel_window_bytes(const PhysicalPlan& plan, VertexId consumer) {
+  return channel_window_bytes(plan, consumer) * limits::remote_window_factor;
+}
+
 std::vector<std::uint32_t> pipelined_regions(const PhysicalPlan& plan) {
   std::vector<std::uint32_t> region(plan.vertices.size());
   std::iota(region.begin(), region.end(), 0U);

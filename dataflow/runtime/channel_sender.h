@@ -32,6 +32,15 @@ class ChannelSender {
     WEIR_CHECK(window_bytes > 0);
   }
 
+  // Requires that nothing has been sent.
+  void set_window(std::uint64_t window_bytes) {
+    WEIR_CHECK(sent_bytes_ == 0 && window_bytes > 0);
+    window_bytes_ = static_cast<std::int64_t>(window_bytes);
+  }
+  [[nodiscard]] std::uint64_t window_bytes() const {
+    return static_cast<std::uint64_t>(window_bytes_);
+  }
+
   // Sends at once, or when credit comes.
   void send(Element element) {
     waiting_.push_back(std::move(element));

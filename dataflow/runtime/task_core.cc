@@ -87,14 +87,25 @@ TaskCore::TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& enviro
       chain_(spec, std::move(wiring.contexts), exchanges_, pool_, metrics),
       is_source_(spec.stages.front().role == StageRole::source) {
   WEIR_CHECK(is_source_ == wiring.input_channels.empty());
-  std::uint64_t windows = 0;
-  for (std::size_t i = 0; i < wiring.exchanges.size(); ++i) {
-    const std::uint64_t window =
-        wiring.exchanges[i].window_bytes * wiring.exchanges[i].transports.size();
-    if (i < metrics.exchanges.size()) set(metrics.exchanges[i].window_bytes, window);
-    windows += window;
+  measure_windows();
+}
+
+void TaskCore::set_window(std::uint32_t exchange, std::uint32_t consumer, std::uint64_t bytes) {
+  WEIR_CHECK(exchange < senders_of_.size());
+  WEIR_CHECK(consumer < senders_of_[exchange].size());
+  senders_of_[exchange][consumer]->set_window(bytes);
+  measure_windows();
+}
+
+void TaskCore::measure_windows() {
+  std::uint64_t all = 0;
+  for (std::size_t i = 0; i < senders_of_.size(); ++i) {
+    std::uint64_t of_exchange = 0;
+    for (const ChannelSender* sender : senders_of_[i]) of_exchange += sender->window_bytes();
+    if (i < metrics_->exchanges.size()) set(metrics_->exchanges[i].window_bytes, of_exchange);
+    all += of_exchange;
   }
-  set(metrics_->window_bytes, windows);
+  set(metrics_->window_bytes, all);
 }
 
 void TaskCore::receive(ChannelIndex channel, ChargedElement content) {

@@ -67,6 +67,8 @@ class TaskCore {
            TaskMetrics& metrics);
 
   [[nodiscard]] Result<void> open() { return chain_.open(); }
+  // Another window for an outgoing channel, once it is known where it leads. Requires that nothing has been sent on it.
+  void set_window(std::uint32_t exchange, std::uint32_t consumer, std::uint64_t bytes);
 
   // Enqueue; the next step sees it.
   void receive(ChannelIndex channel, ChargedElement content);
@@ -103,6 +105,7 @@ class TaskCore {
   void settle_consumed();
   void end_backpressure(MonotonicTime now);
   void measure_channels();
+  void measure_windows();
   [[nodiscard]] Result<void> advance_exchanges();
   [[nodiscard]] bool everything_left() const;
   [[nodiscard]] StepOutcome outcome(bool starved);
