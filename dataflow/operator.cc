@@ -1,6 +1,10 @@
 #include "dataflow/operator.h"
 
 #include <exception>
+#include <new>
+
+#include "base/memory_limit.h"
+#include "base/options.h"
 
 namespace weir {
 
@@ -31,9 +35,17 @@ Result<StepResult> Operator::finish(Outputs& /*out*/) {
 }
 
 Error user_code_error(const std::string& operator_name) {
-  const std::string where = "user function of '" + operator_name + "' threw ";
+  const std::string function = "user function of '" + operator_name + "'";
+  const std::string where = function + " threw ";
   try {
     throw;
+  } catch (const std::bad_alloc&) {
+    const auto limit = memory_limit_bytes();
+    return {Errc::user_code,
+            function + " ran out of memory (std::bad_alloc)" +
+                (limit ? ": this process may have " + size_text(*limit) +
+                             ", by --memory of its node and the slots that the job has there"
+                       : "")};
   } catch (const std::exception& e) {
     return {Errc::user_code, where + "an exception: " + e.what()};
   } catch (...) {

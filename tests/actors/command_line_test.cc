@@ -46,6 +46,14 @@ TEST(CommandLine, refuses_an_option_given_twice) {
   EXPECT_THAT(line.error().message, testing::HasSubstr("--input is given more than once"));
 }
 
+TEST(CommandLine, reads_how_long_to_wait_for_slots) {
+  EXPECT_EQ(read({})->slot_timeout, JobSettings{}.slot_timeout);
+  EXPECT_EQ(read({"--slot-timeout", "90s"})->slot_timeout, Duration{90'000});
+  const auto line = read({"--slot-timeout", "soon"});
+  ASSERT_FALSE(line.has_value());
+  EXPECT_THAT(line.error().message, testing::HasSubstr("--slot-timeout is 'soon'"));
+}
+
 TEST(CommandLine, refuses_what_is_no_option) {
   const auto line = read({"input.txt"});
   ASSERT_FALSE(line.has_value());
