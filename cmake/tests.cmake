@@ -4,6 +4,12 @@ find_package(GTest REQUIRED)
 include(GoogleTest)
 weir_stage(tests tests_stage)
 
+# Seconds that a test may take; sanitizers make it several times slower.
+set(test_timeout 120)
+if(WEIR_SANITIZE)
+  set(test_timeout 900)
+endif()
+
 # weir_test(<folder> <linked targets>...)
 function(weir_test folder)
   set(target weir_${folder}_test)
@@ -14,7 +20,7 @@ function(weir_test folder)
   target_link_libraries(${target} PRIVATE ${ARGN} GTest::gmock GTest::gtest_main)
   weir_settings(${target})
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${folder}/"
-                       PROPERTIES LABELS ${folder} TIMEOUT 120)
+                       PROPERTIES LABELS ${folder} TIMEOUT ${test_timeout})
   set_property(GLOBAL APPEND PROPERTY WEIR_TEST_SOURCES ${sources})
 endfunction()
 

@@ -19,6 +19,13 @@
 namespace weir {
 namespace {
 
+// Processes with a sanitizer in them take their time to start.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int patience_factor = 6;
+#else
+constexpr int patience_factor = 1;
+#endif
+
 namespace fs = std::filesystem;
 
 using std::chrono::milliseconds;
@@ -83,7 +90,7 @@ std::vector<pid_t> all_processes() {
 }  // namespace
 
 bool soon(const std::function<bool()>& condition, milliseconds within) {
-  const MonotonicTime deadline = system_clock().now() + within;
+  const MonotonicTime deadline = system_clock().now() + patience_factor * within;
   while (!condition()) {
     if (system_clock().now() > deadline) return false;
     ::usleep(5000);
