@@ -40,10 +40,7 @@ class ByteWriter {
   }
   // The bytes alone, without their length.
   void bytes(std::span<const std::byte> raw) {
-    if (raw.empty()) return;
-    const std::size_t old_size = out_.size();
-    out_.resize(old_size + raw.size());
-    std::memcpy(out_.data() + old_size, raw.data(), raw.size());
+    out_.insert(out_.end(), raw.begin(), raw.end());
   }
   // A length or count, as 32 bits. Requires count < 2^32.
   void count(std::size_t count) {

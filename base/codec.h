@@ -409,8 +409,15 @@ struct Codec<std::vector<T, Allocator>>
     if constexpr (is_flat<T>) {
       const std::size_t count = reader.count(sizeof(T));
       const std::span<const std::byte> raw = reader.bytes(count * sizeof(T));
-      vector.resize(count);
-      if (count > 0) std::memcpy(vector.data(), raw.data(), raw.size());
+      if (!reader.ok()) return;
+      // Where alignment allows it, without setting the elements to zero first.
+      if (reinterpret_cast<std::uintptr_t>(raw.data()) % alignof(T) == 0) {
+        const auto* first = reinterpret_cast<const T*>(raw.data());
+        vector.assign(first, first + count);
+      } else {
+        vector.resize(count);
+        std::memcpy(vector.data(), raw.data(), raw.size());
+      }
     } else {
       Elements::read(reader, vector);
     }

@@ -45,6 +45,9 @@ int refuse(const std::string& text) {
 constexpr std::uint64_t memory_percent = 80;
 
 std::uint64_t default_memory() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return 0;  // a sanitizer maps far more than there is
+#endif
   struct sysinfo info {};
   if (sysinfo(&info) != 0) return 0;
   return std::uint64_t{info.totalram} * info.mem_unit / 100 * memory_percent;
