@@ -129,7 +129,8 @@ int run_on_cluster(const CommandLine& line, const std::vector<std::string>& ship
   if (interrupts() > 0) return exit_interrupted;
   const JobId job{fresh_seed()};
   const auto submitted =
-      (*cluster)->submit(job, make_job_graph(plan), {.strict = line.strict, .slot_timeout = line.slot_timeout}, program);
+      (*cluster)->submit(job, make_job_graph(plan),
+                         {.strict = line.strict, .slot_timeout = line.slot_timeout}, program);
   if (!submitted) {
     complain(line.program, "the master refused the job: " + submitted.error().message);
     return exit_failed;
