@@ -96,6 +96,8 @@ Result<std::unique_ptr<ClusterClient>> connect_to_cluster(const std::string& add
 
 int run_on_cluster(const CommandLine& line, const std::vector<std::string>& ships,
                    const PhysicalPlan& plan, bool prints_rows) {
+  // From before the job exists: an interrupt in between would leave it running unnoticed.
+  count_interrupts();
   auto cluster = connect_to_cluster(line.cluster, line.secret_file);
   if (!cluster) {
     complain(line.program, cluster.error().message);
@@ -124,9 +126,11 @@ int run_on_cluster(const CommandLine& line, const std::vector<std::string>& ship
   if (!executable) return exit_failed;
   program.executable = *std::move(executable);
 
+  if (interrupts() > 0) return exit_interrupted;
   const JobId job{fresh_seed()};
   const auto submitted =
-      (*cluster)->submit(job, make_job_graph(plan), {.strict = line.strict, .slot_timeout = line.slot_timeout}, program);
+      (*cluster)->submit(job, make_job_graph(plan),
+                         {.strict = line.strict, .slot_timeout = line.slot_timeout}, program);
   if (!submitted) {
     complain(line.program, "the master refused the job: " + submitted.error().message);
     return exit_failed;
@@ -148,7 +152,7 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
   bool cancelled = false;
   int in_vain = 0;
   std::string waited_for;
-  count_interrupts();
+  count_interrupts();  // again, for those who watch a job only
   while (true) {
     if (interrupts() > 0 && !cancelled) {
       terminal.clear();

@@ -58,12 +58,11 @@ JobSubmitted Dispatcher::submit(const SubmitJob& submission) {
   self_->send(handle, StartJob{});
   engine_->logger.info("job " + submission.graph.job_name + " accepted as " +
                        to_string(submission.job));
-  running_.emplace(submission.job,
-                   RunningJob{std::move(handle),
-                              submission.graph.job_name,
-                              fingerprint(submission.graph),
-                              engine_->clock->processing_time(),
-                              {}});
+  running_.emplace(submission.job, RunningJob{std::move(handle),
+                                              submission.graph.job_name,
+                                              fingerprint(submission.graph),
+                                              engine_->clock->processing_time(),
+                                              {}});
   return {};
 }
 
@@ -173,13 +172,12 @@ void Dispatcher::on_down(const caf::down_msg& down) {
   for (const auto& [id, job] : running_) {
     if (job.job_manager->address() != down.source) continue;
     JobEnded ended;
-    ended.details.status = {
-        id,
-        job.name,
-        JobState::failed,
-        Error{Errc::actor_lost,
-              "the job's JobManager died: " + self_->system().render(down.reason)},
-        {}};
+    ended.details.status = {id,
+                            job.name,
+                            JobState::failed,
+                            Error{Errc::actor_lost, "the job's JobManager died: " +
+                                                        self_->system().render(down.reason)},
+                            {}};
     ended.details.submitted_at = job.submitted_at;
     ended.details.ended_at = engine_->clock->processing_time();
     self_->send(services_.resource_manager, ReleaseSlots{id});

@@ -145,8 +145,8 @@ Result<ChildSpec> ProcessTaskHosts::prepare(const StartTaskHost& request) {
     fs::create_directories(path, code);
     if (code) return cannot_create(path, code);
   }
-  const std::string label = std::to_string(request.attempt.value) + "-" +
-                            std::to_string(request.host.value);
+  const std::string label =
+      std::to_string(request.attempt.value) + "-" + std::to_string(request.host.value);
   TaskProcessStart start{.job = request.job,
                          .attempt = request.attempt,
                          .host = request.host,
@@ -282,8 +282,10 @@ LogText ProcessTaskHosts::read_log(const QueryLog& query) {
     text.append(std::istreambuf_iterator<char>(file), {});
   }
   if (text.empty() && !fs::exists(options_.log_directory / to_string(query.job))) {
-    return {{}, 0, Error{Errc::input_missing, "node " + options_.node +
-                                                  " keeps no log of this job any more"}};
+    return {
+        {},
+        0,
+        Error{Errc::input_missing, "node " + options_.node + " keeps no log of this job any more"}};
   }
   const std::uint64_t total = text.size();
   return {std::move(text), total, {}};

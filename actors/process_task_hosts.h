@@ -22,7 +22,8 @@ namespace weir {
 struct ProcessTaskHostsOptions {
   std::shared_ptr<BlobStore> blobs;
   std::filesystem::path jobs_directory;  // start files and shipped files, a directory per job
-  std::filesystem::path log_directory;   // what task processes write to stdout and stderr, a directory per job
+  std::filesystem::path
+      log_directory;  // what task processes write to stdout and stderr, a directory per job
   Endpoint master;
   ClusterToken token;
   std::string node;

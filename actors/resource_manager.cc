@@ -23,11 +23,11 @@ void ResourceManager::register_task_manager(const RegisterTaskManager& registrat
   if (node.version != master_.version) {
     self_->send(registration.task_manager,
                 HeartbeatAnswer{registration.registration,
-                                Error{Errc::bad_option,
-                                      "the master runs weir " + master_.version + ", this is weir " +
-                                          node.version + ": install the same on all nodes"}});
-    engine_->logger.warning("refused worker " + node.id + " at " + node.address + ": it runs weir " +
-                            node.version + ", not " + master_.version);
+                                Error{Errc::bad_option, "the master runs weir " + master_.version +
+                                                            ", this is weir " + node.version +
+                                                            ": install the same on all nodes"}});
+    engine_->logger.warning("refused worker " + node.id + " at " + node.address +
+                            ": it runs weir " + node.version + ", not " + master_.version);
     return;
   }
   const TaskManagerId id{registration.registration.value};
@@ -64,9 +64,9 @@ void ResourceManager::on_heartbeat(const TaskManagerHeartbeat& heartbeat) {
     return;
   }
   engine_->logger.warning("refused a heartbeat of a registration that was given up");
-  self_->send(found->second,
-              HeartbeatAnswer{heartbeat.registration,
-                              Error{Errc::timeout, "the master had given this worker up, which "
+  self_->send(found->second, HeartbeatAnswer{heartbeat.registration,
+                                             Error{Errc::timeout,
+                                                   "the master had given this worker up, which "
                                                    "was silent for longer than the heartbeat "
                                                    "timeout"}});
   given_up_.erase(found);
@@ -114,10 +114,10 @@ void ResourceManager::on_down(const caf::down_msg& down) {
     const bool connection_lost = down.reason == caf::exit_reason::remote_link_unreachable;
     remove(TaskManagerId{id},
            asked_to ? Error{Errc::cancelled, "worker " + worker.node.id + " has left"}
-                    : Error{Errc::actor_lost, "worker " + worker.node.id + " is gone: " +
-                                                  (connection_lost
-                                                       ? "the connection to it was lost"
-                                                       : self_->system().render(down.reason))});
+                    : Error{Errc::actor_lost,
+                            "worker " + worker.node.id + " is gone: " +
+                                (connection_lost ? "the connection to it was lost"
+                                                 : self_->system().render(down.reason))});
     return;
   }
 }
@@ -164,9 +164,11 @@ caf::result<LogText> ResourceManager::read_log(const QueryLog& query) {
   for (const auto& [id, worker] : workers_) {
     if (worker.node.id == query.node) return self_->delegate(worker.handle, query);
   }
-  return LogText{{}, 0, Error{Errc::cluster_unreachable, "node " + query.node +
-                                                             ", which has this log, is no longer "
-                                                             "part of the cluster"}};
+  return LogText{{},
+                 0,
+                 Error{Errc::cluster_unreachable, "node " + query.node +
+                                                      ", which has this log, is no longer "
+                                                      "part of the cluster"}};
 }
 
 ResourceManagerHandle::behavior_type resource_manager(

@@ -49,7 +49,8 @@ class ResourceManager {
   std::map<JobId, JobManagerHandle> job_managers_;  // with an open request, or slots
   std::set<JobId> waiting_;                         // with an open request
   std::optional<HeartbeatMonitor<TaskManagerId>> heartbeats_;
-  std::map<TaskManagerId, TaskManagerHandle> given_up_;  // silent ones, until they are heard of again; the last few
+  std::map<TaskManagerId, TaskManagerHandle>
+      given_up_;  // silent ones, until they are heard of again; the last few
 };
 
 [[nodiscard]] ResourceManagerHandle::behavior_type resource_manager(

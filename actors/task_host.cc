@@ -204,7 +204,8 @@ void TaskHost::on_task_changed(TaskChanged change) {
   if (is_terminal(change.state)) {
     found->second.ended = true;
     change.report = make_report(*found->second.probe, engine_->clock->now());
-    if (options_.printed != nullptr) send_report();  // its rows go before the word that it has ended
+    if (options_.printed != nullptr)
+      send_report();  // its rows go before the word that it has ended
   }
   if (bytes_of(change.commits) > remote_message_bytes_max / 2) {
     change.state = TaskState::failed;
@@ -263,7 +264,8 @@ void TaskHost::on_down(const caf::down_msg& down) {
     if (task.handle->address() != down.source) continue;
     if (task.ended) return;
     TaskChanged change{options_.attempt, id, TaskState::failed, error, {}, {}};
-    change.error->message = "task " + task.probe->name + " died: " + self_->system().render(down.reason);
+    change.error->message =
+        "task " + task.probe->name + " died: " + self_->system().render(down.reason);
     on_task_changed(std::move(change));
     return;
   }

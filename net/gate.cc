@@ -56,11 +56,14 @@ class GateDoorman final : public caf::io::doorman {
   std::uint16_t port() const override { return port_; }
 
  private:
-  // The broker has an actor that asks about each process that it is connected to, and keeps it when that has gone.
+  // The broker has an actor that asks about each process that it is connected to, and keeps it when that has gone. It has
+  // to end, too: it holds a proxy, which must not outlive the broker.
   void forget_who_left() {
     auto& broker = static_cast<caf::io::basp_broker&>(*parent());
     std::erase_if(broker.spawn_servers, [&broker](const auto& entry) {
-      return !broker.instance.tbl().lookup(entry.first);
+      if (broker.instance.tbl().lookup(entry.first)) return false;
+      caf::anon_send_exit(entry.second, caf::exit_reason::kill);
+      return true;
     });
   }
 
