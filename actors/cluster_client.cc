@@ -124,8 +124,8 @@ Result<NodeList> ClusterClient::nodes() {
 
 Result<std::string> ClusterClient::log(const std::string& node, JobId job, AttemptId attempt,
                                        HostIndex host) {
-  auto answer = connection_->ask<LogText>(connection_->dispatcher,
-                                          QueryLog{node, job, attempt, host, 0});
+  auto answer =
+      connection_->ask<LogText>(connection_->dispatcher, QueryLog{node, job, attempt, host, 0});
   if (!answer) return answer.error();
   if (answer->error) return *answer->error;
   return std::move(answer->text);

@@ -104,8 +104,8 @@ Result<std::map<std::string, GivenOption>> read_extras(const std::vector<std::st
 
 // Options that are given without a value.
 bool is_fixed_flag(const std::string& option) {
-  return option == "--strict" || option == "--detached" || option == "--no-chaining" || option == "--explain" ||
-         option == "--help" || option == "--version";
+  return option == "--strict" || option == "--detached" || option == "--no-chaining" ||
+         option == "--explain" || option == "--help" || option == "--version";
 }
 
 // The keys of a TOML file as arguments --name=value.

@@ -46,18 +46,16 @@ caf::behavior waiter(caf::event_based_actor* self, DispatcherHandle dispatcher, 
 }  // namespace
 
 struct EmbeddedCluster::Actors {
-  explicit Actors(ClusterOptions options)
-      : config(options.worker_threads), system(config) {
+  explicit Actors(ClusterOptions options) : config(options.worker_threads), system(config) {
     engine.logger = std::move(options.logger);
     const NodeInfo node{.id = "embedded", .role = "master", .version = WEIR_VERSION};
     resources = spawn_actor<ResourceManagerHandle>(system, engine, Placement::own_thread,
                                                    resource_manager, &engine, node);
-    TaskManagerOptions worker{
-        .registration = {1},
-        .node = node,
-        .resource_manager = resources,
-        .launcher = std::make_shared<LocalTaskHosts>(system, engine,
-                                                     [this](JobId job) { return plan_of(job); })};
+    TaskManagerOptions worker{.registration = {1},
+                              .node = node,
+                              .resource_manager = resources,
+                              .launcher = std::make_shared<LocalTaskHosts>(
+                                  system, engine, [this](JobId job) { return plan_of(job); })};
     worker.node.slots = options.slots;
     tasks = spawn_actor<TaskManagerHandle>(system, engine, Placement::own_thread, task_manager,
                                            &engine, std::move(worker));

@@ -60,12 +60,12 @@ void TerminalProgress::clear() {
 void summarize(const std::string& program, const JobResult& result, bool for_people) {
   if (result.bad_records > 0) {
     complain(program, counted_records(result.bad_records) + " did not parse and " +
-                               (result.bad_records == 1 ? "was" : "were") +
-                               " skipped; --strict fails at the first");
+                          (result.bad_records == 1 ? "was" : "were") +
+                          " skipped; --strict fails at the first");
   }
   if (result.late_records_dropped > 0) {
     complain(program, counted_records(result.late_records_dropped) + " came too late and " +
-                               (result.late_records_dropped == 1 ? "was" : "were") + " dropped");
+                          (result.late_records_dropped == 1 ? "was" : "were") + " dropped");
   }
   if (!for_people) return;
   const double seconds = std::chrono::duration<double>(result.duration).count();

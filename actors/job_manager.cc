@@ -130,8 +130,8 @@ void JobManager::on_coordinator_opened(const CoordinatorOpened& opened) {
     all_totals_known_ = false;
   }
   if (opened.error) {
-    note("coordinator of " + submission_.graph.node(opened.node).name,
-         coordinator_host().info.node, *opened.error);
+    note("coordinator of " + submission_.graph.node(opened.node).name, coordinator_host().info.node,
+         *opened.error);
   }
   perform(graph_->on_coordinator_opened(opened.node, opened.error));
 }
@@ -178,10 +178,10 @@ void JobManager::on_aborted(const OutputAborted& aborted) {
 
 // Whether hosts, coordinators or tasks are still being started.
 bool JobManager::is_coming_up() const {
-  return graph_->state() == JobState::running &&
-         graph_->count(TaskState::created) + graph_->count(TaskState::deploying) +
-                 graph_->count(TaskState::initializing) >
-             0;
+  return graph_->state() == JobState::running && graph_->count(TaskState::created) +
+                                                         graph_->count(TaskState::deploying) +
+                                                         graph_->count(TaskState::initializing) >
+                                                     0;
 }
 
 void JobManager::on_deadline(const JobDeadline& deadline) {
@@ -189,10 +189,10 @@ void JobManager::on_deadline(const JobDeadline& deadline) {
   switch (deadline.kind) {
     case JobDeadline::Kind::slots:
       if (graph_->state() != JobState::created) return;
-      perform(graph_->on_failure(
-          {Errc::not_enough_slots, "no resources: the job waited " + seconds(settings.slot_timeout) +
-                                       " for " + waiting_for_ +
-                                       "; add slots or lower --parallelism"}));
+      perform(
+          graph_->on_failure({Errc::not_enough_slots,
+                              "no resources: the job waited " + seconds(settings.slot_timeout) +
+                                  " for " + waiting_for_ + "; add slots or lower --parallelism"}));
       return;
     case JobDeadline::Kind::deployment:
       if (!is_coming_up()) return;
@@ -206,10 +206,10 @@ void JobManager::on_deadline(const JobDeadline& deadline) {
     case JobDeadline::Kind::host_exit: {
       const Host& host = hosts_[deadline.host.value];
       if (host.lost) return;
-      return lose_host(deadline.host,
-                       host.exit.value_or(Error{Errc::process_lost,
-                                                "the connection to a task process on node " +
-                                                    host.info.node + " was lost"}));
+      return lose_host(
+          deadline.host,
+          host.exit.value_or(Error{Errc::process_lost, "the connection to a task process on node " +
+                                                           host.info.node + " was lost"}));
     }
     case JobDeadline::Kind::output: {
       const Error error{Errc::timeout, "output was neither committed nor removed in time"};
@@ -223,8 +223,7 @@ void JobManager::on_deadline(const JobDeadline& deadline) {
     case JobDeadline::Kind::heartbeats:
       set_deadline(JobDeadline::Kind::heartbeats, engine_->heartbeat_interval);
       for (const HostIndex host : heartbeats_->look(engine_->clock->now())) {
-        lose_host(host, {Errc::timeout, "the task process on node " +
-                                            hosts_[host.value].info.node +
+        lose_host(host, {Errc::timeout, "the task process on node " + hosts_[host.value].info.node +
                                             " has been silent for over " +
                                             seconds(engine_->heartbeat_timeout)});
       }
@@ -286,8 +285,7 @@ void JobManager::lose_host(HostIndex index, const Error& error) {
   const bool has_coordinators = index.value == 0;
   if (!lost.empty() || has_coordinators || !host.handle) note({}, host.info.node, error);
   if (has_coordinators || !host.handle) perform(graph_->on_failure(error));
-  for (const TaskId task : lost)
-    perform(graph_->on_task_changed(task, TaskState::failed, error));
+  for (const TaskId task : lost) perform(graph_->on_task_changed(task, TaskState::failed, error));
   if (!has_coordinators) return;
   for (const JobNode& node : submission_.graph.nodes) {
     if (!node.commits) continue;
@@ -374,11 +372,14 @@ void JobManager::perform_one(const StartHosts&) {
   if (engine_->heartbeat_interval.count() > 0)
     set_deadline(JobDeadline::Kind::heartbeats, engine_->heartbeat_interval);
   for (std::uint32_t i = 0; i < hosts_.size(); ++i) {
-    self_->send(hosts_[i].task_manager,
-                StartTaskHost{submission_.job, attempt_, {i}, hosts_[i].slots,
-                              submission_.settings, submission_.program,
-                              fingerprint(submission_.graph),
-                              caf::actor_cast<JobManagerHandle>(self_)});
+    self_->send(hosts_[i].task_manager, StartTaskHost{submission_.job,
+                                                      attempt_,
+                                                      {i},
+                                                      hosts_[i].slots,
+                                                      submission_.settings,
+                                                      submission_.program,
+                                                      fingerprint(submission_.graph),
+                                                      caf::actor_cast<JobManagerHandle>(self_)});
   }
 }
 

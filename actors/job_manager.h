@@ -46,9 +46,7 @@ class JobManager {
   [[nodiscard]] JobDetails details() const;
   [[nodiscard]] JobAnswer answer() const { return {details(), submission_.graph}; }
   [[nodiscard]] PrintedRows printed(std::uint64_t from) const { return printed_.read(from); }
-  [[nodiscard]] bool is_current(AttemptId attempt) const {
-    return attempt == attempt_;
-  }
+  [[nodiscard]] bool is_current(AttemptId attempt) const { return attempt == attempt_; }
 
  private:
   // A TaskHost, and what is known of its end: both its own silence and its TaskManager's word are waited for, so that its

@@ -27,7 +27,7 @@ struct JobProgram {
   std::optional<std::uint32_t> max_parallelism;
   bool chaining = true;
   std::map<std::string, GivenOption> options;  // of the job
-  std::string working_directory;               // the client's; relative paths mean what they meant there
+  std::string working_directory;  // the client's; relative paths mean what they meant there
   std::vector<ShippedFile> files;
   LogLevel log_level = LogLevel::info;
 };

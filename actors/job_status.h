@@ -85,8 +85,8 @@ struct ExchangeReport {
 struct TaskReport {
   TaskId task;
   std::uint64_t records_in = 0;
-  std::uint64_t records_out = 0;       // into exchanges
-  std::uint64_t bytes_in = 0;          // as credit counts them
+  std::uint64_t records_out = 0;  // into exchanges
+  std::uint64_t bytes_in = 0;     // as credit counts them
   std::uint64_t bytes_out = 0;
   std::uint64_t head_records_out = 0;  // by the chain's first operator: what a source has read
   std::uint64_t read_units = 0;        // of a source: see SourceOperator::read_units
@@ -142,7 +142,7 @@ struct JobException {
 // A place where tasks of a job run.
 struct TaskHostInfo {
   std::string node = {};          // id of the node, "" in the embedded cluster
-  std::uint64_t process = 0;  // process id
+  std::uint64_t process = 0;      // process id
   std::string data_address = {};  // "127.0.0.1:40123", "" if it exchanges nothing with others
 };
 
@@ -184,8 +184,9 @@ struct PrintedRows {
 // A node of the cluster, as it describes itself.
 struct NodeInfo {
   std::string id = {};
-  std::string role = {};     // "master" or "worker"
-  std::string address = {};  // host:port that it listens on; of a worker: the host that others reach it by
+  std::string role = {};  // "master" or "worker"
+  std::string address =
+      {};  // host:port that it listens on; of a worker: the host that others reach it by
   std::string version = {};
   std::uint64_t process = 0;
   std::uint32_t slots = 0;

@@ -11,8 +11,8 @@
 #include <string>
 #include <thread>
 
-#include "actors/command_line.h"
 #include "actors/cluster_run.h"
+#include "actors/command_line.h"
 #include "actors/job_console.h"
 #include "actors/run.h"
 #include "actors/task_process.h"

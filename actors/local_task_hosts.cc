@@ -12,8 +12,7 @@ LocalTaskHosts::LocalTaskHosts(caf::actor_system& system, const EngineContext& e
       make_data_plane_(std::move(make_data_plane)) {}
 
 LocalTaskHosts::~LocalTaskHosts() {
-  for (const auto& [id, host] : hosts_)
-    caf::anon_send_exit(host, caf::exit_reason::user_shutdown);
+  for (const auto& [id, host] : hosts_) caf::anon_send_exit(host, caf::exit_reason::user_shutdown);
 }
 
 void LocalTaskHosts::start(const StartTaskHost& request, Ended ended) {
@@ -33,10 +32,11 @@ void LocalTaskHosts::start(const StartTaskHost& request, Ended ended) {
                       .process = static_cast<std::uint64_t>(getpid()),
                       .make_data_plane = make_data_plane_ ? make_data_plane_(request) : nullptr});
   host->attach_functor([ended = std::move(ended)](const caf::error& reason) {
-    const bool asked = !reason || reason == caf::exit_reason::normal ||
-                       reason == caf::exit_reason::user_shutdown;
-    ended(asked ? std::nullopt
-                : std::optional(Error{Errc::actor_lost, "the TaskHost died: " + to_string(reason)}));
+    const bool asked =
+        !reason || reason == caf::exit_reason::normal || reason == caf::exit_reason::user_shutdown;
+    ended(asked
+              ? std::nullopt
+              : std::optional(Error{Errc::actor_lost, "the TaskHost died: " + to_string(reason)}));
   });
   hosts_[{request.job, request.attempt}] = std::move(host);
 }

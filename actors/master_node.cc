@@ -59,9 +59,8 @@ Result<std::unique_ptr<MasterNode>> MasterNode::start(MasterNodeOptions options)
   auto store = BlobStore::open(options.data_directory / "blobs");
   if (!store) return store.error();
   auto actors = std::make_unique<Actors>(std::move(options), *std::move(store));
-  const auto port =
-      actors->gate->publish(caf::actor_cast<caf::strong_actor_ptr>(actors->jobs),
-                            actors->options.listen.host, actors->options.listen.port);
+  const auto port = actors->gate->publish(caf::actor_cast<caf::strong_actor_ptr>(actors->jobs),
+                                          actors->options.listen.host, actors->options.listen.port);
   if (!port) return port.error();
   actors->options.listen.port = *port;
   caf::anon_send(actors->resources, MasterListens{to_string(actors->options.listen)});

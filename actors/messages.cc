@@ -14,11 +14,12 @@ void register_messages(caf::actor_system_config& config) {
   add_all<SubmitJob, JobSubmitted, AwaitJob, CancelJob, QueryProgress, QueryJob, QueryPrinted,
           ListJobs, ListNodes, QueryMaster, MasterInfo, FindJobManager, JobManagerFound, FindBlobs,
           MissingBlobs, StoreChunk, ChunkStored, FetchChunk, BlobChunk, RegisterTaskManager,
-          DeregisterTaskManager, TaskManagerHeartbeat, HeartbeatAnswer, StartTaskHost, KillTaskHost, ReleaseJob,
-          TaskHostExited, QueryLog, LogText, TaskHostStarted, TaskHostReport, OpenCoordinators,
-          CoordinatorOpened, DeployTasks, TasksDeployed, StartTasks, CancelTasks, TaskChanged,
-          CommitOutput, OutputCommitted, AbortOutput, OutputAborted, RequestSplit, SplitAssigned,
-          JobOutcome, JobProgress, JobAnswer, PrintedRows, JobList, NodeList>(config);
+          DeregisterTaskManager, TaskManagerHeartbeat, HeartbeatAnswer, StartTaskHost, KillTaskHost,
+          ReleaseJob, TaskHostExited, QueryLog, LogText, TaskHostStarted, TaskHostReport,
+          OpenCoordinators, CoordinatorOpened, DeployTasks, TasksDeployed, StartTasks, CancelTasks,
+          TaskChanged, CommitOutput, OutputCommitted, AbortOutput, OutputAborted, RequestSplit,
+          SplitAssigned, JobOutcome, JobProgress, JobAnswer, PrintedRows, JobList, NodeList>(
+      config);
 }
 
 }  // namespace weir

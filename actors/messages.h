@@ -46,11 +46,10 @@ struct ReturnCredit;
 struct AssignSplit;
 struct TaskStep;
 struct WakeTask;
-using TaskHandle =
-    caf::typed_actor<caf::reacts_to<WireTask>, caf::reacts_to<StartTask>, caf::reacts_to<CancelTask>,
-                     caf::reacts_to<DeliverElement>, caf::reacts_to<DeliverFrame>,
-                     caf::reacts_to<ReturnCredit>, caf::reacts_to<AssignSplit>,
-                     caf::reacts_to<TaskStep>, caf::reacts_to<WakeTask>>;
+using TaskHandle = caf::typed_actor<
+    caf::reacts_to<WireTask>, caf::reacts_to<StartTask>, caf::reacts_to<CancelTask>,
+    caf::reacts_to<DeliverElement>, caf::reacts_to<DeliverFrame>, caf::reacts_to<ReturnCredit>,
+    caf::reacts_to<AssignSplit>, caf::reacts_to<TaskStep>, caf::reacts_to<WakeTask>>;
 
 struct OpenCoordinator;
 struct RequestSplit;
@@ -71,14 +70,12 @@ struct OutputCommitted;
 struct OutputAborted;
 struct PeerLost;
 struct ReportTasks;
-using TaskHostHandle =
-    caf::typed_actor<caf::reacts_to<OpenCoordinators>, caf::reacts_to<DeployTasks>,
-                     caf::reacts_to<StartTasks>, caf::reacts_to<CancelTasks>,
-                     caf::reacts_to<CoordinatorOpened>, caf::reacts_to<TaskChanged>,
-                     caf::reacts_to<RequestSplit>, caf::reacts_to<SplitAssigned>,
-                     caf::reacts_to<CommitOutput>, caf::reacts_to<OutputCommitted>,
-                     caf::reacts_to<AbortOutput>, caf::reacts_to<OutputAborted>,
-                     caf::reacts_to<PeerLost>, caf::reacts_to<ReportTasks>>;
+using TaskHostHandle = caf::typed_actor<
+    caf::reacts_to<OpenCoordinators>, caf::reacts_to<DeployTasks>, caf::reacts_to<StartTasks>,
+    caf::reacts_to<CancelTasks>, caf::reacts_to<CoordinatorOpened>, caf::reacts_to<TaskChanged>,
+    caf::reacts_to<RequestSplit>, caf::reacts_to<SplitAssigned>, caf::reacts_to<CommitOutput>,
+    caf::reacts_to<OutputCommitted>, caf::reacts_to<AbortOutput>, caf::reacts_to<OutputAborted>,
+    caf::reacts_to<PeerLost>, caf::reacts_to<ReportTasks>>;
 
 struct StartTaskHost;
 struct KillTaskHost;
@@ -127,9 +124,9 @@ struct ListNodes;
 using ResourceManagerHandle =
     caf::typed_actor<caf::reacts_to<MasterListens>, caf::reacts_to<RegisterTaskManager>,
                      caf::replies_to<DeregisterTaskManager>::with<HeartbeatAnswer>,
-                     caf::reacts_to<TaskManagerHeartbeat>,
-                     caf::reacts_to<HeartbeatRound>, caf::reacts_to<RequestSlots>,
-                     caf::reacts_to<ReleaseSlots>, caf::replies_to<ListNodes>::with<NodeList>,
+                     caf::reacts_to<TaskManagerHeartbeat>, caf::reacts_to<HeartbeatRound>,
+                     caf::reacts_to<RequestSlots>, caf::reacts_to<ReleaseSlots>,
+                     caf::replies_to<ListNodes>::with<NodeList>,
                      caf::replies_to<QueryLog>::with<LogText>>;
 
 struct FindBlobs;
@@ -380,8 +377,8 @@ struct TaskHostReport {
   AttemptId attempt;
   HostIndex host;
   std::vector<TaskReport> tasks;
-  std::string printed;           // what print() sinks have put out since the last report
-  std::uint64_t printed_dropped; // rows among it that found no room
+  std::string printed;            // what print() sinks have put out since the last report
+  std::uint64_t printed_dropped;  // rows among it that found no room
 };
 struct OpenCoordinators {
   AttemptId attempt;
@@ -408,8 +405,8 @@ struct TaskPlace {
 // All tasks of the job are deployed: wire yours, then start them.
 struct StartTasks {
   AttemptId attempt;
-  std::vector<TaskPlace> places;           // of all tasks of the job
-  std::vector<std::string> data_addresses; // by host
+  std::vector<TaskPlace> places;            // of all tasks of the job
+  std::vector<std::string> data_addresses;  // by host
   HostIndex coordinator_host;
 };
 struct CancelTasks {

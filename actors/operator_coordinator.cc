@@ -46,7 +46,8 @@ void OperatorCoordinator::next_split(const RequestSplit& request) {
     auto assignment = enumerator_->next(request.reader.subtask);
     if (assignment) {
       if (const auto* split = std::get_if<Split>(&*assignment)) {
-        log_.debug("split " + split->id + " to reader " + std::to_string(request.reader.subtask.value));
+        log_.debug("split " + split->id + " to reader " +
+                   std::to_string(request.reader.subtask.value));
       }
       answer.assignment = std::move(*assignment);
     } else {

@@ -95,12 +95,12 @@ caf::error load(caf::deserializer& source, Message& message) {
 }  // namespace weir
 
 // To be written in namespace weir.
-#define WEIR_REMOTE_MESSAGE(type)                                     \
-  inline caf::error inspect(caf::serializer& sink, type& message) {   \
-    return remote_message_detail::save(sink, message);                \
-  }                                                                   \
+#define WEIR_REMOTE_MESSAGE(type)                                       \
+  inline caf::error inspect(caf::serializer& sink, type& message) {     \
+    return remote_message_detail::save(sink, message);                  \
+  }                                                                     \
   inline caf::error inspect(caf::deserializer& source, type& message) { \
-    return remote_message_detail::load(source, message);              \
+    return remote_message_detail::load(source, message);                \
   }
 
 // To be written outside of any namespace.

@@ -43,8 +43,9 @@ Result<JobResult> run(Job& job, const RunOptions& options) {
 Result<JobResult> run(std::shared_ptr<const PhysicalPlan> plan, const RunOptions& options) {
   WEIR_TRY(check_ends(plan->logical));
   const MonotonicTime begin = system_clock().now();
-  EmbeddedCluster cluster(
-      {.slots = slots_needed(make_job_graph(*plan)), .worker_threads = 0, .logger = options.logger});
+  EmbeddedCluster cluster({.slots = slots_needed(make_job_graph(*plan)),
+                           .worker_threads = 0,
+                           .logger = options.logger});
   const auto job = cluster.submit(plan, options.settings);
   if (!job) return job.error();
 

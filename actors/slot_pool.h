@@ -57,7 +57,9 @@ class SlotPool {
   }
 
   // Requires that it is known.
-  [[nodiscard]] std::uint32_t free_slots(TaskManagerId id) const { return task_managers_.at(id).free; }
+  [[nodiscard]] std::uint32_t free_slots(TaskManagerId id) const {
+    return task_managers_.at(id).free;
+  }
   [[nodiscard]] std::uint32_t free_slots() const { return sum(&TaskManagerSlots::free); }
   [[nodiscard]] std::uint32_t total_slots() const { return sum(&TaskManagerSlots::total); }
 

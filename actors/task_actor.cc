@@ -9,9 +9,9 @@ namespace weir {
 
 void TaskChannel::send(Element element, std::uint64_t charged_bytes) {
   if (const auto* local = std::get_if<TaskHandle>(&peer_)) {
-    self_->send(*local, DeliverElement{deployment_->attempt,
-                                       {consumer_.index},
-                                       {std::move(element), charged_bytes}});
+    self_->send(*local,
+                DeliverElement{
+                    deployment_->attempt, {consumer_.index}, {std::move(element), charged_bytes}});
   } else {
     send_frame(std::get<RemoteTask>(peer_).host, std::move(element), charged_bytes);
   }
@@ -65,7 +65,8 @@ void TaskActor::deploy(TaskHandle::base* self, TaskHandle handle, const EngineCo
     auto& exchange = wiring.exchanges.emplace_back();
     for (const ChannelEnd& consumer : lanes) {
       exchange.window_bytes = channel_window_bytes(plan, consumer.vertex);
-      channels_.push_back(std::make_unique<TaskChannel>(self, deployment_, pool_, send_failure_, consumer));
+      channels_.push_back(
+          std::make_unique<TaskChannel>(self, deployment_, pool_, send_failure_, consumer));
       exchange.transports.push_back(channels_.back().get());
     }
   }

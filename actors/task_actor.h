@@ -44,7 +44,7 @@ class TaskChannel final : public ChannelTransport {
 
   TaskHandle::base* self_;  // the producer, which owns this
   const TaskDeployment* deployment_;
-  BatchPool** pool_;                // of the core, which is made after its channels
+  BatchPool** pool_;               // of the core, which is made after its channels
   std::optional<Error>* failure_;  // of the task, if something cannot be sent
   ChannelEnd consumer_;
   TaskPeer peer_;

@@ -24,21 +24,21 @@ void TaskManager::start_host(const StartTaskHost& request) {
   const std::pair key{request.job, request.attempt};
   if (hosts_.contains(key)) return;  // told twice
   hosts_.emplace(key, Host{request.host, request.job_manager, false});
-  options_.launcher->start(
-      request, [self = caf::actor_cast<TaskManagerHandle>(self_), job = request.job,
-                attempt = request.attempt](std::optional<Error> error) {
-        caf::anon_send(self, TaskHostEnded{job, attempt, std::move(error)});
-      });
+  options_.launcher->start(request,
+                           [self = caf::actor_cast<TaskManagerHandle>(self_), job = request.job,
+                            attempt = request.attempt](std::optional<Error> error) {
+                             caf::anon_send(self, TaskHostEnded{job, attempt, std::move(error)});
+                           });
 }
 
 void TaskManager::kill_host(const KillTaskHost& request) {
   const auto found = hosts_.find({request.job, request.attempt});
   if (found == hosts_.end()) return;
   if (options_.launcher->kill(request.job, request.attempt)) return;  // its end is reported
-  self_->send(found->second.job_manager,
-              TaskHostExited{request.attempt, found->second.index,
-                             Error{Errc::task_stuck, "its tasks cannot be ended from outside"},
-                             true});
+  self_->send(
+      found->second.job_manager,
+      TaskHostExited{request.attempt, found->second.index,
+                     Error{Errc::task_stuck, "its tasks cannot be ended from outside"}, true});
 }
 
 void TaskManager::release(JobId job) {
@@ -54,10 +54,10 @@ void TaskManager::on_host_ended(const TaskHostEnded& ended) {
   const Host host = std::move(found->second);
   hosts_.erase(found);
   if (host.released) return;
-  self_->send(host.job_manager,
-              TaskHostExited{ended.attempt, host.index,
-                             ended.error.value_or(Error{Errc::process_lost, "it has ended"}),
-                             false});
+  self_->send(
+      host.job_manager,
+      TaskHostExited{ended.attempt, host.index,
+                     ended.error.value_or(Error{Errc::process_lost, "it has ended"}), false});
 }
 
 void TaskManager::on_heartbeat_answer(const HeartbeatAnswer& answer) {

@@ -13,7 +13,8 @@ N read(const std::atomic<N>& figure) {
 // How long something has lasted that began at `began_ns`; nothing if that is 0.
 std::uint64_t lasted(std::int64_t began_ns, MonotonicTime now) {
   const std::int64_t now_ns = now.time_since_epoch().count();
-  return began_ns == 0 ? 0 : static_cast<std::uint64_t>(std::max<std::int64_t>(0, now_ns - began_ns));
+  return began_ns == 0 ? 0
+                       : static_cast<std::uint64_t>(std::max<std::int64_t>(0, now_ns - began_ns));
 }
 
 }  // namespace

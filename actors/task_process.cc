@@ -44,15 +44,15 @@ Result<TaskProcessStart> read_start_file(const std::filesystem::path& path) {
   return from_bytes<TaskProcessStart>(std::as_bytes(std::span(text)));
 }
 
-Result<std::shared_ptr<const PhysicalPlan>> build_plan(
-    const TaskProcessStart& start, const std::function<void(Job&)>& describe) {
+Result<std::shared_ptr<const PhysicalPlan>> build_plan(const TaskProcessStart& start,
+                                                       const std::function<void(Job&)>& describe) {
   const JobProgram& program = start.program;
   Job job(program.job_name, Options(program.options), start.shipped);
   try {
     describe(job);
   } catch (const std::exception& e) {
-    return shortened({Errc::plan_mismatch,
-                      std::string("describing the job failed on the worker: ") + e.what()});
+    return shortened(
+        {Errc::plan_mismatch, std::string("describing the job failed on the worker: ") + e.what()});
   } catch (...) {
     return Error{Errc::plan_mismatch,
                  "describing the job failed on the worker with something that is not a "
@@ -105,23 +105,25 @@ class TaskProcess {
     const auto job_manager = find_job_manager();
     if (!job_manager) return job_manager.error();
     if (!plan_) {
-      caf::anon_send(*job_manager, TaskHostStarted{start_.attempt, start_.host, {}, process(), {},
-                                                   plan_.error()});
+      caf::anon_send(
+          *job_manager,
+          TaskHostStarted{start_.attempt, start_.host, {}, process(), {}, plan_.error()});
       // The message is on its way when an answer to a later one has come.
       (void)find_job_manager();
       return plan_.error();
     }
     host_ = spawn_actor<TaskHostHandle>(
         system_, engine_, Placement::own_thread, task_host, &engine_,
-        TaskHostOptions{.job = start_.job,
-                        .attempt = start_.attempt,
-                        .host = start_.host,
-                        .plan = *plan_,
-                        .settings = start_.settings,
-                        .job_manager = *job_manager,
-                        .process = process(),
-                        .make_data_plane = [this](DataReceiver& receiver) { return listen(receiver); },
-                        .printed = printed_});
+        TaskHostOptions{
+            .job = start_.job,
+            .attempt = start_.attempt,
+            .host = start_.host,
+            .plan = *plan_,
+            .settings = start_.settings,
+            .job_manager = *job_manager,
+            .process = process(),
+            .make_data_plane = [this](DataReceiver& receiver) { return listen(receiver); },
+            .printed = printed_});
     host_->attach_functor([leaving] { leaving->leave(); });
     leaving->future().wait();
     caf::anon_send_exit(host_, caf::exit_reason::user_shutdown);
@@ -185,7 +187,8 @@ class TaskProcess {
 Result<void> write_start_file(const std::filesystem::path& path, const TaskProcessStart& start) {
   const Bytes bytes = to_bytes(start);
   const auto failed = [&] {
-    return Error{Errc::output_failed, path.string() + ": " + std::generic_category().message(errno)};
+    return Error{Errc::output_failed,
+                 path.string() + ": " + std::generic_category().message(errno)};
   };
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) return failed();

@@ -24,11 +24,12 @@ struct TaskProcessStart {
   JobSettings settings;
   JobProgram program;
   std::uint64_t fingerprint = 0;
-  std::map<std::string, std::string> shipped;  // path as job.ship() was asked for it → where it is here
+  std::map<std::string, std::string>
+      shipped;  // path as job.ship() was asked for it → where it is here
   Endpoint master;
   ClusterToken token;
-  std::string node;            // the worker's id
-  std::string listen_host;     // for data
+  std::string node;         // the worker's id
+  std::string listen_host;  // for data
   PortRange data_ports;
   std::string advertise_host;
   Duration heartbeat_interval{0};

@@ -86,29 +86,30 @@ class WorkerNode::Loop {
 
   // Everything anew, CAF too: a system that has lost a peer remembers handles and half-open connections of it.
   std::optional<Error> live_one_registration() {
-    NetworkedSystemConfig config({.threads = 1, .connection_timeout = 2 * options_.heartbeat_timeout});
+    NetworkedSystemConfig config(
+        {.threads = 1, .connection_timeout = 2 * options_.heartbeat_timeout});
     caf::actor_system system(config);
     Gate gate(system, options_.token, options_.logger);
     const auto found = gate.connect(options_.master.host, options_.master.port);
     if (!found) return found.error();
     const std::string name = "the master at " + to_string(options_.master);
-    const auto master = ask_and_wait<MasterInfo>(
-        system, caf::actor_cast<DispatcherHandle>(*found), name, answer_timeout, QueryMaster{});
+    const auto master = ask_and_wait<MasterInfo>(system, caf::actor_cast<DispatcherHandle>(*found),
+                                                 name, answer_timeout, QueryMaster{});
     if (!master) return master.error();
 
-    auto hosts = ProcessTaskHosts::create(system, engine_, master->blobs,
-                                          {.blobs = blobs_,
-                                           .jobs_directory = options_.data_directory / "jobs",
-                                           .log_directory = options_.log_directory,
-                                           .master = options_.master,
-                                           .token = options_.token,
-                                           .node = node_id_,
-                                           .listen_host = options_.listen_host,
-                                           .data_ports = options_.data_ports,
-                                           .advertise_host = options_.advertise_host,
-                                           .memory_bytes_per_slot =
-                                               options_.memory_bytes / options_.slots,
-                                           .log_level = options_.task_log_level});
+    auto hosts =
+        ProcessTaskHosts::create(system, engine_, master->blobs,
+                                 {.blobs = blobs_,
+                                  .jobs_directory = options_.data_directory / "jobs",
+                                  .log_directory = options_.log_directory,
+                                  .master = options_.master,
+                                  .token = options_.token,
+                                  .node = node_id_,
+                                  .listen_host = options_.listen_host,
+                                  .data_ports = options_.data_ports,
+                                  .advertise_host = options_.advertise_host,
+                                  .memory_bytes_per_slot = options_.memory_bytes / options_.slots,
+                                  .log_level = options_.task_log_level});
     if (!hosts) return hosts.error();
     const std::string advertised =
         options_.advertise_host.empty() ? options_.listen_host : options_.advertise_host;
@@ -174,8 +175,8 @@ class WorkerNode::Loop {
 Result<std::unique_ptr<WorkerNode>> WorkerNode::start(WorkerNodeOptions options) {
   auto blobs = BlobStore::open(options.data_directory / "blobs");
   if (!blobs) return blobs.error();
-  return std::unique_ptr<WorkerNode>(new WorkerNode(std::make_unique<Loop>(
-      std::move(options), std::make_shared<BlobStore>(*std::move(blobs)))));
+  return std::unique_ptr<WorkerNode>(new WorkerNode(
+      std::make_unique<Loop>(std::move(options), std::make_shared<BlobStore>(*std::move(blobs)))));
 }
 
 WorkerNode::WorkerNode(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}

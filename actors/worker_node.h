@@ -18,7 +18,7 @@ struct WorkerNodeOptions {
   Endpoint master;
   ClusterToken token;
   std::uint32_t slots = 1;
-  std::uint64_t memory_bytes = 0;  // for all task processes together; 0: unlimited
+  std::uint64_t memory_bytes = 0;         // for all task processes together; 0: unlimited
   std::string listen_host = "127.0.0.1";  // for the data of task processes
   std::string advertise_host;             // what others reach them by; empty: listen_host
   PortRange data_ports;
@@ -40,7 +40,7 @@ class WorkerNode {
   // Tells the master that it leaves, ends all task processes.
   ~WorkerNode();
 
-  // Waits until it has ended by itself, which it does only if trying again is of no use (wrong secret, other version), at
+  // Waits until it has ended by itself, which it does only if trying again is of no use (another version, no Weir master there; a wrong secret looks like a master that is gone), at
   // most as long as given. The reason, if it has.
   [[nodiscard]] std::optional<Error> wait(std::chrono::milliseconds at_most);
 

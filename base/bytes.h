@@ -39,9 +39,7 @@ class ByteWriter {
     out_.insert(out_.end(), raw, raw + sizeof(T));
   }
   // The bytes alone, without their length.
-  void bytes(std::span<const std::byte> raw) {
-    out_.insert(out_.end(), raw.begin(), raw.end());
-  }
+  void bytes(std::span<const std::byte> raw) { out_.insert(out_.end(), raw.begin(), raw.end()); }
   // A length or count, as 32 bits. Requires count < 2^32.
   void count(std::size_t count) {
     WEIR_CHECK(count <= std::numeric_limits<std::uint32_t>::max());

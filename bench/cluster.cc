@@ -228,28 +228,30 @@ double idle_tasks_mb(const std::string& program, Cluster& cluster, std::uint32_t
 
 PairedBenchmark shuffle_tcp(const std::string& program) {
   const auto cluster = std::make_shared<std::unique_ptr<Cluster>>();
-  return {.name = "shuffle_tcp",
-          .unit = "MB/s",
-          .what = "100-byte records from a task of one process to one of another, against a loop "
-                  "over plain sockets that sends as many bytes in frames of the same size",
-          .engine =
-              [program, cluster] {
-                if (*cluster == nullptr) *cluster = std::make_unique<Cluster>(2, 1);
-                return shuffle(program, **cluster);
-              },
-          .limit =
-              [] {
-                return Sample{
-                    socket_copy(shuffled_records * sizeof(Record), frame_bytes()) / 1e6, 1};
-              }};
+  return {
+      .name = "shuffle_tcp",
+      .unit = "MB/s",
+      .what =
+          "100-byte records from a task of one process to one of another, against a loop "
+          "over plain sockets that sends as many bytes in frames of the same size",
+      .engine =
+          [program, cluster] {
+            if (*cluster == nullptr) *cluster = std::make_unique<Cluster>(2, 1);
+            return shuffle(program, **cluster);
+          },
+      .limit =
+          [] {
+            return Sample{socket_copy(shuffled_records * sizeof(Record), frame_bytes()) / 1e6, 1};
+          }};
 }
 
 PairedBenchmark cluster_first_result(const std::string& program) {
   const auto cluster = std::make_shared<std::unique_ptr<Cluster>>();
   return {.name = "cluster_first_result",
           .unit = "ms",
-          .what = "start of a client to the first row that a job on a warm cluster prints, against "
-                  "a process that prints it at once",
+          .what =
+              "start of a client to the first row that a job on a warm cluster prints, against "
+              "a process that prints it at once",
           .engine =
               [program, cluster] {
                 if (*cluster == nullptr) *cluster = std::make_unique<Cluster>(2, 2);
@@ -293,8 +295,9 @@ PairedBenchmark task_memory(const std::string& program) {
   };
   return {.name = "task_memory",
           .unit = "KB",
-          .what = "resident memory per deployed idle task, by the difference of 600 tasks and 3, "
-                  "against the 64 KB it may have",
+          .what =
+              "resident memory per deployed idle task, by the difference of 600 tasks and 3, "
+              "against the 64 KB it may have",
           .engine =
               [measured] {
                 const double mb = measured(idle_chains) - measured(1);

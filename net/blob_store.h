@@ -15,8 +15,8 @@
 #include <string_view>
 
 #include "base/bytes.h"
-#include "base/result.h"
 #include "base/file_descriptor.h"
+#include "base/result.h"
 
 namespace weir {
 

@@ -20,8 +20,8 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/file_descriptor.h"
-#include "net/spawn.h"
 #include "base/system_error.h"
+#include "net/spawn.h"
 
 namespace weir {
 namespace {

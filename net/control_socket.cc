@@ -11,8 +11,8 @@
 #include <memory>
 #include <utility>
 
-#include "net/endpoint.h"
 #include "base/system_error.h"
+#include "net/endpoint.h"
 
 namespace weir {
 namespace {

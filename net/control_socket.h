@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/result.h"
 #include "base/file_descriptor.h"
+#include "base/result.h"
 
 namespace weir {
 

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "net/child_processes.h"
 #include "base/system_error.h"
+#include "net/child_processes.h"
 
 namespace weir {
 

@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "base/result.h"
 #include "base/file_descriptor.h"
+#include "base/result.h"
 
 namespace weir {
 

@@ -12,9 +12,9 @@
 #include <memory>
 #include <string>
 
+#include "base/file_descriptor.h"
 #include "base/log.h"
 #include "base/result.h"
-#include "base/file_descriptor.h"
 #include "net/preamble.h"
 
 namespace weir {

@@ -3,9 +3,9 @@
 
 #include <sys/types.h>
 
+#include "base/file_descriptor.h"
 #include "base/result.h"
 #include "net/child_processes.h"
-#include "base/file_descriptor.h"
 
 namespace weir {
 

@@ -181,8 +181,9 @@ int run_node(int argc, char** argv) {
     if (!secret) return refuse("--secret-file: " + secret.error().message);
     token = *secret;
   } else if (!is_loopback(is_master ? master_address.host : data_host)) {
-    return refuse("--listen: without --secret-file only loopback addresses are allowed, since "
-                  "whoever reaches this port runs programs as you");
+    return refuse(
+        "--listen: without --secret-file only loopback addresses are allowed, since "
+        "whoever reaches this port runs programs as you");
   }
   if (is_worker && is_wildcard(data_host) && options.advertise.empty())
     return refuse("--advertise is missing: other workers cannot dial " + data_host);
@@ -214,9 +215,8 @@ int run_node(int argc, char** argv) {
   sigprocmask(SIG_BLOCK, &signals, nullptr);
 
   const Logger logger = Logger::to_stderr(*level);
-  const std::filesystem::path directory = options.data_directory.empty()
-                                              ? default_directory(options.role)
-                                              : options.data_directory;
+  const std::filesystem::path directory =
+      options.data_directory.empty() ? default_directory(options.role) : options.data_directory;
   std::unique_ptr<MasterNode> master;
   if (is_master) {
     auto started = MasterNode::start({.listen = master_address,

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "base/ids.h"
 #include "base/result.h"
-#include "base/file_descriptor.h"
 #include "base/system_error.h"
 #include "dataflow/connectors/part_files.h"
 

@@ -11,7 +11,8 @@
 namespace weir {
 
 bool JobGraph::is_last(VertexId vertex) const {
-  return std::ranges::none_of(edges, [vertex](const PhysicalEdge& edge) { return edge.from == vertex; });
+  return std::ranges::none_of(edges,
+                              [vertex](const PhysicalEdge& edge) { return edge.from == vertex; });
 }
 
 JobGraph make_job_graph(const PhysicalPlan& plan) {
@@ -84,9 +85,11 @@ Result<void> check_consistent(const JobGraph& graph) {
     if (edge.from.value >= graph.vertices.size() || edge.to.value >= graph.vertices.size()) {
       return wrong("an edge leads nowhere");
     }
-    if (edge.partitioning > Partitioning::custom) return wrong("an edge has an unknown partitioning");
+    if (edge.partitioning > Partitioning::custom)
+      return wrong("an edge has an unknown partitioning");
   }
-  if (std::ranges::none_of(graph.nodes, [](const JobNode& node) { return node.role == StageRole::source; })) {
+  if (std::ranges::none_of(graph.nodes,
+                           [](const JobNode& node) { return node.role == StageRole::source; })) {
     return wrong("it has no source");
   }
   return {};

@@ -101,8 +101,7 @@ Result<JobGraph> Codec<JobGraph>::decode(ByteReader& reader) {
   std::vector<capnp::word> words(bytes.size() / sizeof(capnp::word));  // aligned
   std::memcpy(words.data(), bytes.data(), bytes.size());
   try {
-    capnp::FlatArrayMessageReader message(kj::arrayPtr(words.data(), words.size()),
-                                          reader_options);
+    capnp::FlatArrayMessageReader message(kj::arrayPtr(words.data(), words.size()), reader_options);
     return read(message.getRoot<wire::JobGraph>());
   } catch (const kj::Exception& e) {
     return damaged(e.getDescription().cStr());

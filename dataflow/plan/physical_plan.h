@@ -79,7 +79,8 @@ struct ChannelEnd {
 // What flow control grants a channel into a vertex: its share of the gate, within bounds.
 [[nodiscard]] std::uint64_t channel_window_bytes(const PhysicalPlan& plan, VertexId consumer);
 // The same for one that comes from another process.
-[[nodiscard]] std::uint64_t remote_channel_window_bytes(const PhysicalPlan& plan, VertexId consumer);
+[[nodiscard]] std::uint64_t remote_channel_window_bytes(const PhysicalPlan& plan,
+                                                        VertexId consumer);
 
 // Vertices that must restart together: the component over pipelined edges, by vertex.
 [[nodiscard]] std::vector<std::uint32_t> pipelined_regions(const PhysicalPlan& plan);

@@ -168,7 +168,8 @@ Result<StepOutcome> TaskCore::step() {
 void TaskCore::end_backpressure(MonotonicTime now) {
   const std::int64_t since = metrics_->backpressured_since_ns.load(std::memory_order_relaxed);
   if (since == 0) return;
-  add(metrics_->backpressured_ns, static_cast<std::uint64_t>(now.time_since_epoch().count() - since));
+  add(metrics_->backpressured_ns,
+      static_cast<std::uint64_t>(now.time_since_epoch().count() - since));
   set(metrics_->backpressured_since_ns, std::int64_t{0});
 }
 

@@ -156,8 +156,7 @@ TEST_F(ExecutionGraphTest, a_task_deployed_after_the_cancel_is_cancelled_then) {
   (void)graph_.on_coordinator_opened(source, none);
   (void)graph_.on_coordinator_opened(sink, none);
   EXPECT_FALSE(has<Cancel>(graph_.on_cancel()));
-  for (const TaskId task : graph_.tasks())
-    EXPECT_TRUE(has<Cancel>(graph_.on_task_deployed(task)));
+  for (const TaskId task : graph_.tasks()) EXPECT_TRUE(has<Cancel>(graph_.on_task_deployed(task)));
 }
 
 TEST_F(ExecutionGraphTest, tasks_that_do_not_end_are_given_up_by_name) {

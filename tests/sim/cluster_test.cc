@@ -216,8 +216,8 @@ TEST(SimulatedCluster, a_worker_that_dies_or_freezes_fails_its_job_and_leaves_a_
     SimCluster cluster({.seed = seed, .slots = 2 * workers, .workers = workers});
     const auto fault = seed % 4 < 2 ? WorkerFault::dies : WorkerFault::freezes;
     OutputLog first;
-    const auto hurt = cluster.run(counting_plan(first, 2 * workers, seed % 2 == 0), fault,
-                                  random.below(1500));
+    const auto hurt =
+        cluster.run(counting_plan(first, 2 * workers, seed % 2 == 0), fault, random.below(1500));
     ASSERT_TRUE(hurt.outcome.has_value()) << "stuck after " << hurt.steps << " steps";
     if (hurt.outcome->state == JobState::finished) {
       ++finished;
@@ -227,8 +227,8 @@ TEST(SimulatedCluster, a_worker_that_dies_or_freezes_fails_its_job_and_leaves_a_
       ASSERT_EQ(hurt.outcome->state, JobState::failed);
       ASSERT_EQ(first.commits, 0);
       const Errc code = hurt.outcome->error->code;
-      ASSERT_TRUE(code == Errc::actor_lost || code == Errc::timeout ||
-                  code == Errc::process_lost || code == Errc::not_enough_slots)
+      ASSERT_TRUE(code == Errc::actor_lost || code == Errc::timeout || code == Errc::process_lost ||
+                  code == Errc::not_enough_slots)
           << hurt.outcome->error->message;
     }
     OutputLog second;

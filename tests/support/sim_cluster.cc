@@ -140,17 +140,16 @@ class SimCluster::Impl {
         };
       };
     }
-    TaskManagerOptions worker{
-        .registration = registration,
-        .node = {.id = "worker-" + std::to_string(registration.value),
-                 .role = "worker",
-                 .version = "sim",
-                 .slots = slots},
-        .resource_manager = resources_,
-        .launcher = std::make_shared<LocalTaskHosts>(
-            system_, engine_, [this](JobId job) { return plans_[job]; },
-            std::move(make_data_plane)),
-        .on_end = [ended](const Error&) { *ended = true; }};
+    TaskManagerOptions worker{.registration = registration,
+                              .node = {.id = "worker-" + std::to_string(registration.value),
+                                       .role = "worker",
+                                       .version = "sim",
+                                       .slots = slots},
+                              .resource_manager = resources_,
+                              .launcher = std::make_shared<LocalTaskHosts>(
+                                  system_, engine_, [this](JobId job) { return plans_[job]; },
+                                  std::move(make_data_plane)),
+                              .on_end = [ended](const Error&) { *ended = true; }};
     return {spawn_actor<TaskManagerHandle>(system_, engine_, Placement::shared, task_manager,
                                            &engine_, std::move(worker)),
             ended};

@@ -26,8 +26,9 @@ enum class WorkerFault : std::uint8_t { none, dies, freezes };
 
 struct SimOptions {
   std::uint64_t seed = 0;
-  std::uint32_t slots = 4;    // of all workers together; a multiple of their number
-  std::uint32_t workers = 1;  // with one, all tasks are in one host; with several, hosts exchange frames
+  std::uint32_t slots = 4;  // of all workers together; a multiple of their number
+  std::uint32_t workers =
+      1;  // with one, all tasks are in one host; with several, hosts exchange frames
   FaultInjection* faults = nullptr;
   std::optional<std::uint64_t> cancel_at_step = {};
   JobSettings settings = {};

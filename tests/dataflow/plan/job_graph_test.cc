@@ -69,12 +69,15 @@ TEST(JobGraph, that_makes_no_sense_is_refused_with_the_reason) {
             std::string::npos);
   EXPECT_NE(reason_of([](JobGraph& g) { g.vertices[1].parallelism = 0; }).find("parallelism"),
             std::string::npos);
-  EXPECT_NE(reason_of([](JobGraph& g) { g.vertices[0].stages = {{1}, {1}}; }).find("two places"),
+  EXPECT_NE(reason_of([](JobGraph& g) {
+              g.vertices[0].stages = {{1}, {1}};
+            }).find("two places"),
             std::string::npos);
   EXPECT_NE(reason_of([](JobGraph& g) { g.nodes[0].role = StageRole::transform; }).find("source"),
             std::string::npos);
-  EXPECT_NE(reason_of([](JobGraph& g) { g.nodes[0].role = static_cast<StageRole>(77); }).find("role"),
-            std::string::npos);
+  EXPECT_NE(
+      reason_of([](JobGraph& g) { g.nodes[0].role = static_cast<StageRole>(77); }).find("role"),
+      std::string::npos);
 }
 
 // Damaged bytes give an error or some graph that the check judges: never a crash, never much memory. For
@@ -84,11 +87,10 @@ TEST(JobGraph, fuzzed_bytes_are_refused_or_checked) {
   const char* wanted_seed = std::getenv("WEIR_FUZZ_SEED");
   const std::uint64_t seed = wanted_seed == nullptr ? 1 : std::strtoull(wanted_seed, nullptr, 10);
   SCOPED_TRACE("WEIR_FUZZ_SEED=" + std::to_string(seed));
-  const auto until = std::chrono::steady_clock::now() +
-                     std::chrono::milliseconds(
-                         wanted_seconds == nullptr
-                             ? 300
-                             : std::strtoll(wanted_seconds, nullptr, 10) * 1000);
+  const auto until =
+      std::chrono::steady_clock::now() +
+      std::chrono::milliseconds(
+          wanted_seconds == nullptr ? 300 : std::strtoll(wanted_seconds, nullptr, 10) * 1000);
   Random random(seed);
   const Bytes sound = to_bytes(counting_graph());
   std::uint64_t refused = 0;

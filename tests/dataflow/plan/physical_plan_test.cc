@@ -148,12 +148,12 @@ std::uint32_t slots_needed_by(const PhysicalPlan& plan) {
 
 TEST(PhysicalPlan, slots_are_shared_within_a_group_and_added_between_groups) {
   EXPECT_EQ(slots_needed_by(*plan_of([](auto in) { return in.map(same).parallelism(5); })), 5U);
-  EXPECT_EQ(
-      slots_needed_by(*plan_of([](auto in) { return in.map(same).parallelism(5).slot_group("own"); })),
-      7U);
-  EXPECT_EQ(
-      slots_needed_by(*plan_of([](auto in) { return in.map(same).parallelism(1).slot_group("own"); })),
-      3U);
+  EXPECT_EQ(slots_needed_by(
+                *plan_of([](auto in) { return in.map(same).parallelism(5).slot_group("own"); })),
+            7U);
+  EXPECT_EQ(slots_needed_by(
+                *plan_of([](auto in) { return in.map(same).parallelism(1).slot_group("own"); })),
+            3U);
 }
 
 TEST(PhysicalPlan, steps_joined_by_pipelined_edges_restart_together) {
