@@ -60,10 +60,6 @@ ClusterClient::ClusterClient(std::unique_ptr<Connection> connection)
     : connection_(std::move(connection)) {}
 ClusterClient::~ClusterClient() = default;
 
-const std::string& ClusterClient::version() const {
-  return connection_->info.version;
-}
-
 Result<std::string> ClusterClient::upload(const std::string& path) {
   const auto id = hash_file(path);
   if (!id) return id.error();

@@ -25,9 +25,6 @@ class ClusterClient {
   ClusterClient& operator=(const ClusterClient&) = delete;
   ~ClusterClient();
 
-  // The version that the master runs.
-  [[nodiscard]] const std::string& version() const;
-
   // Uploads what the master lacks of the files, by their path: then a job may name their content.
   [[nodiscard]] Result<std::string> upload(const std::string& path);
   [[nodiscard]] Result<void> submit(JobId job, const JobGraph& graph, const JobSettings& settings,

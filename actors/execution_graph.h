@@ -73,8 +73,6 @@ class ExecutionGraph {
   [[nodiscard]] std::vector<TaskId> tasks() const;
   [[nodiscard]] std::uint32_t count(TaskState state) const;
   [[nodiscard]] bool knows(TaskId task) const { return tasks_.contains(task); }
-  // Whether output is being committed or removed.
-  [[nodiscard]] bool is_handling_output() const { return committing_ || aborting_; }
 
  private:
   struct Task {

@@ -62,8 +62,8 @@ class DataPlane {
 
   // An empty buffer to encode the next payload in, about as large as those before. Thread-safe.
   [[nodiscard]] virtual Bytes take_buffer() = 0;
-  // Gives back the buffer of a payload that came and has been decoded. Not required, but a transfer
-  // costs half as much again without. Thread-safe.
+  // Gives back the buffer of a payload that came and has been decoded. Not required, but without it
+  // every payload is memory that the system has to clear first. Thread-safe.
   virtual void recycle(Bytes payload) = 0;
 
   // Queues credit for a host that sends elements here; dropped if it is lost. Never blocks;
