@@ -409,7 +409,8 @@ struct Codec<std::vector<T, Allocator>>
     if constexpr (is_flat<T>) {
       const std::size_t count = reader.count(sizeof(T));
       const std::span<const std::byte> raw = reader.bytes(count * sizeof(T));
-      if (!reader.ok()) return;
+      vector.clear();
+      if (!reader.ok() || count == 0) return;
       // Where alignment allows it, without setting the elements to zero first.
       if (reinterpret_cast<std::uintptr_t>(raw.data()) % alignof(T) == 0) {
         const auto* first = reinterpret_cast<const T*>(raw.data());
