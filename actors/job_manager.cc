@@ -74,8 +74,7 @@ void JobManager::on_slots_granted(const SlotsGranted& grant) {
 }
 
 void JobManager::on_slots_refused(const SlotsRefused& refusal) {
-  waiting_for_ = std::to_string(refusal.wanted) + " slots (" + std::to_string(refusal.available) +
-                 " free of " + std::to_string(refusal.total) + ")";
+  waiting_for_ = refusal.missing;
   log_.info("waits for " + waiting_for_);
 }
 
@@ -316,7 +315,10 @@ JobProgress JobManager::progress() const {
   progress.state = graph_->state();
   progress.tasks_total = static_cast<std::uint32_t>(reports_.size());
   progress.tasks_running = graph_->count(TaskState::running);
-  progress.waiting_for = waiting_for_;
+  if (!waiting_for_.empty()) {
+    const ProcessingTime end = submitted_at_ + submission_.settings.slot_timeout;
+    progress.waiting_for = waiting_for_ + "; gives up at " + to_string(EventTime{end.ms});
+  }
   for (const auto& [id, report] : reports_) {
     const JobVertex& vertex = submission_.graph.vertex(id.vertex);
     const bool source = submission_.graph.is_source(vertex);

@@ -38,6 +38,11 @@ inline constexpr std::size_t call_rows_at_first = 1;
 // the memory.
 inline constexpr std::size_t pooled_batches_max = 128;
 
+// Names of jobs, steps and slot groups: they are in tables, in messages and in all that is kept of a job.
+inline constexpr std::size_t name_bytes_max = 200;
+// What a step says of itself may name many files; more than this is cut.
+inline constexpr std::size_t kind_bytes_max = 1000;
+
 // A task that holds its thread for longer is named in the log.
 inline constexpr std::chrono::milliseconds stuck_after{1000};
 

@@ -107,6 +107,7 @@ class FileSink {
     }
     return check_output(directory_, options_.overwrite);
   }
+  [[nodiscard]] std::vector<std::string> paths() const { return {directory_}; }
   template <RowWritable T>
   [[nodiscard]] std::unique_ptr<SinkOperator> make_writer() const {
     PartFileOptions options{.part_bytes_max = options_.part_bytes_max, .header = {}};

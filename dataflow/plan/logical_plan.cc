@@ -40,9 +40,21 @@ class Validation {
     }
   }
 
+  void check_length(const std::string& what, const std::string& name) {
+    if (name.size() <= limits::name_bytes_max) return;
+    mistakes_.push_back("the name of " + what + " has " + std::to_string(name.size()) +
+                        " bytes: at most " + std::to_string(limits::name_bytes_max) +
+                        " are possible");
+  }
+
   void check_names() {
+    check_length("the job", plan_.job_name);
     std::map<std::string, int> uses;
     for (const LogicalNode& node : plan_.nodes) {
+      const std::string whose =
+          quoted(node.name.size() <= 40 ? node.name : node.name.substr(0, 40) + "…");
+      check_length("the step " + whose, node.name);
+      check_length("the slot group of " + whose, node.slot_group);
       if (node.stateful && !node.name_given) {
         mistakes_.push_back(
             "a " + node.kind +
