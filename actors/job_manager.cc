@@ -446,7 +446,6 @@ void JobManager::perform_one(const Abort&) {
 }
 
 void JobManager::perform_one(const EndJob&) {
-  log_.info(weir::name_of(graph_->state()));
   JobEnded ended{details(), submission_.graph, printed_};
   ended.details.ended_at = engine_->clock->processing_time();
   self_->send(dispatcher_, std::move(ended));

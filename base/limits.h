@@ -28,6 +28,9 @@ inline constexpr std::size_t remote_window_factor = 3;
 // Longest uninterrupted work of a task, so that cancels and other tasks of its thread get their
 // turn.
 inline constexpr std::chrono::milliseconds step_time_max{5};
+// A task that has had its thread for so long gives it to others after the step under way; until then short steps follow
+// each other without the cost of a change.
+inline constexpr std::chrono::milliseconds turn_time_max{1};
 // An operator's call takes as many rows as it did in about this long, so that slow user functions
 // yield in time.
 inline constexpr std::chrono::microseconds call_time_target{1000};

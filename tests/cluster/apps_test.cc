@@ -36,7 +36,8 @@ class OnTwoWorkers : public testing::TestWithParam<Way> {
     command.push_back(cluster_.file(name));
     const auto there = cluster_.run(command);
     EXPECT_EQ(there.exit_code, 0);
-    EXPECT_EQ(there.err, "");
+    EXPECT_THAT(lines_of(there.err),
+                ElementsAre(HasSubstr("submitted as job "), StartsWith("FINISHED  ")));
     EXPECT_EQ(there.out, "");
 
     arguments.push_back(cluster_.file(name + "-here"));

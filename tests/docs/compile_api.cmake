@@ -1,5 +1,6 @@
 # cmake -DPAGE=<docs/API.md> -DPROGRAM=<file to write> "-DCOMPILE=<compiler and flags>" -P compile_api.cmake
 # Compiles the cpp blocks of the page: the first as it is, the others as the body of a function that describes a job.
+cmake_minimum_required(VERSION 3.25)
 file(READ ${PAGE} rest)
 set(program "")
 set(count 0)
