@@ -19,6 +19,8 @@ class QueueEnumerator final : public SplitEnumerator {
     return Assignment(Split{.id = "what was pushed", .bytes = {}});
   }
   void add_back(std::vector<Split> /*splits*/) override {}
+  void snapshot(ByteWriter& /*writer*/) const override {}
+  [[nodiscard]] Result<void> restore(ByteReader& /*reader*/) override { return {}; }
 
  private:
   std::shared_ptr<const HarnessQueue> queue_;  // shared with the harness and the reader

@@ -114,6 +114,12 @@ class Operator {
   // Asked before each element is taken.
   [[nodiscard]] virtual InputSelection next_input() const { return {}; }
 
+  // A barrier has come: what is not in a state yet is put there now; then all states are frozen.
+  [[nodiscard]] virtual Result<void> prepare_snapshot(CheckpointId checkpoint);
+  // A checkpoint that this operator was part of is complete: what it held back for that may go out. May be left out
+  // for one checkpoint, then a later one says it for both.
+  [[nodiscard]] virtual Result<void> on_checkpoint_complete(CheckpointId checkpoint);
+
   // Releases what open acquired. After a failure or a cancel it is called without finish.
   virtual void close() {}
 };

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/codec.h"
+#include "base/schema.h"
 #include "base/limits.h"
 
 namespace weir {
@@ -16,14 +18,41 @@ std::size_t adapted_rows(std::size_t rows, std::size_t asked, std::chrono::nanos
   return rows;
 }
 
+// The splits that a reader has begun or waits to begin, as a state of its operator.
+StateDescriptor splits_descriptor() {
+  return {"splits", StateKind::split_list, to_string(schema_of<Split>())};
+}
+
+OperatorStateItems frozen_splits(const SourceOperator& source) {
+  OperatorStateItems items{splits_descriptor(), {}};
+  for (const Split& split : source.snapshot_splits()) items.items.push_back(to_bytes(split));
+  return items;
+}
+
+// Takes the splits out of what a source is restored from.
+Result<std::vector<Split>> take_splits(RestoredState& restored) {
+  std::vector<Split> splits;
+  const auto at = std::ranges::find(restored.items, splits_descriptor(), &OperatorStateItems::descriptor);
+  if (at == restored.items.end()) return splits;
+  for (const Bytes& item : at->items) {
+    auto split = from_bytes<Split>(item);
+    if (!split) return split.error();
+    splits.push_back(*std::move(split));
+  }
+  restored.items.erase(at);
+  return splits;
+}
+
 }  // namespace
 
 OperatorChain::OperatorChain(const ChainSpec& spec, std::vector<OperatorContext> contexts,
                              std::vector<std::unique_ptr<ExchangeWriter>>& exchanges,
-                             BatchPool& pool, TaskMetrics& metrics)
+                             BatchPool& pool, TaskMetrics& metrics,
+                             std::vector<RestoredState> restored)
     : exchanges_(&exchanges), pool_(&pool), metrics_(&metrics) {
   WEIR_CHECK(!spec.stages.empty());
   WEIR_CHECK(contexts.size() == spec.stages.size());
+  WEIR_CHECK(restored.empty() || restored.size() == spec.stages.size());
   stages_.resize(spec.stages.size());
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     Stage& stage = stages_[i];
@@ -32,6 +61,7 @@ OperatorChain::OperatorChain(const ChainSpec& spec, std::vector<OperatorContext>
     stage.call_rows = limits::call_rows_at_first;
     stage.open_inputs = static_cast<std::uint32_t>(stage.spec->input_hashers.size());
     for (const PortType& port : stage.spec->outputs) stage.outputs.push_back(port.make_output());
+    if (!restored.empty()) stage.restored = std::move(restored[i]);
   }
 }
 
@@ -45,7 +75,13 @@ Result<void> OperatorChain::open() {
     Stage& stage = stages_[i];
     try {
       stage.op = stage.spec->factory();  // copies the user's function
+      const bool source = stage.spec->role == StageRole::source;
+      auto splits = source ? take_splits(stage.restored) : Result(std::vector<Split>{});
+      if (!splits) return splits.error();
       WEIR_TRY(stage.op->open(stage.context));
+      for (Split& split : *splits) {
+        WEIR_TRY(static_cast<SourceOperator&>(*stage.op).add_split(std::move(split)));
+      }
     } catch (...) {
       return user_code_error(stage.spec->operator_name);
     }
@@ -167,11 +203,54 @@ Result<StepResult> OperatorChain::process_control(Stage& stage, InputPort port,
   if (const auto* status = std::get_if<WatermarkStatus>(&element)) {
     return stage.op->on_idle(status->idle, out);
   }
+  if (const auto* barrier = std::get_if<Barrier>(&element)) {
+    WEIR_TRY(snapshot(stage, barrier->checkpoint, out.budget().clock()));
+    deliver_control(stage, *barrier);
+    return StepResult::done;
+  }
   WEIR_CHECK(std::holds_alternative<EndOfInput>(element));
   WEIR_CHECK(stage.open_inputs > 0);
   auto result = stage.op->on_end_of_input(port, out);
   if (result && *result == StepResult::done && --stage.open_inputs == 0) stage.finishing = true;
   return result;
+}
+
+// Barriers keep their order, so the first snapshot that this stage is not in yet is the one.
+Result<void> OperatorChain::snapshot(Stage& stage, CheckpointId checkpoint, const Clock& clock) {
+  auto at = std::ranges::find(snapshots_, checkpoint, &Snapshot::checkpoint);
+  if (at == snapshots_.end()) at = snapshots_.insert(at, Snapshot{checkpoint, {}, {}, {}});
+  const MonotonicTime begin = clock.now();
+  WEIR_TRY(stage.op->prepare_snapshot(checkpoint));
+  if (stage.spec->role == StageRole::sink) {
+    auto committables = static_cast<SinkOperator&>(*stage.op).prepare_commit();
+    if (!committables) return committables.error();
+    at->commits.push_back({stage.spec->node, std::move(*committables)});
+  }
+  FrozenState frozen;
+  if (stage.spec->role == StageRole::source)
+    frozen.items.push_back(frozen_splits(static_cast<const SourceOperator&>(*stage.op)));
+  at->stages.push_back({stage.spec->node, std::move(frozen)});
+  at->sync_time += clock.now() - begin;
+  return {};
+}
+
+std::optional<OperatorChain::Snapshot> OperatorChain::take_snapshot() {
+  if (snapshots_.empty() || snapshots_.front().stages.size() < stages_.size()) return std::nullopt;
+  Snapshot complete = std::move(snapshots_.front());
+  snapshots_.pop_front();
+  return complete;
+}
+
+Result<void> OperatorChain::on_checkpoint_complete(CheckpointId checkpoint) {
+  for (Stage& stage : stages_) {
+    if (!stage.opened || stage.ended) continue;
+    try {
+      WEIR_TRY(stage.op->on_checkpoint_complete(checkpoint));
+    } catch (...) {
+      return user_code_error(stage.spec->operator_name);
+    }
+  }
+  return {};
 }
 
 void OperatorChain::hash_if_keyed(Stage& stage, InputPort port, BatchPtr& batch) {

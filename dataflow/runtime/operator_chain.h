@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "dataflow/operator.h"
 #include "dataflow/runtime/batch_pool.h"
@@ -17,6 +18,7 @@
 #include "dataflow/runtime/task_metrics.h"
 #include "dataflow/sink.h"
 #include "dataflow/source.h"
+#include "state/snapshot.h"
 
 namespace weir {
 
@@ -35,10 +37,10 @@ enum class ChainActivity : std::uint8_t {
 // is called again with the rest. Exceptions of user functions end here. Not thread-safe.
 class OperatorChain {
  public:
-  // `contexts` has one entry per stage. Everything referred to outlives the chain.
+  // `contexts` has one entry per stage, as has `restored`, unless it is empty. Everything referred to outlives the chain.
   OperatorChain(const ChainSpec& spec, std::vector<OperatorContext> contexts,
                 std::vector<std::unique_ptr<ExchangeWriter>>& exchanges, BatchPool& pool,
-                TaskMetrics& metrics);
+                TaskMetrics& metrics, std::vector<RestoredState> restored);
   ~OperatorChain();
 
   [[nodiscard]] Result<void> open();
@@ -77,6 +79,21 @@ class OperatorChain {
   };
   [[nodiscard]] Result<std::vector<SinkCommit>> prepare_commit();
 
+  // What the barrier of one checkpoint found, once it has passed all operators; in the order of the barriers.
+  struct StageSnapshot {
+    NodeId node;
+    FrozenState state;
+  };
+  struct Snapshot {
+    CheckpointId checkpoint;
+    std::vector<StageSnapshot> stages;
+    std::vector<SinkCommit> commits;
+    std::chrono::nanoseconds sync_time{};  // that the task stood still for it
+  };
+  [[nodiscard]] std::optional<Snapshot> take_snapshot();
+
+  [[nodiscard]] Result<void> on_checkpoint_complete(CheckpointId checkpoint);
+
   // Closes all operators, in order; idempotent. Failures of close are the operator's to swallow.
   void close();
 
@@ -85,6 +102,7 @@ class OperatorChain {
     const ChainStage* spec = nullptr;
     OperatorContext context;
     std::unique_ptr<Operator> op;
+    RestoredState restored;  // until it is open
     std::vector<std::unique_ptr<AnyOutput>> outputs;
     std::deque<std::pair<InputPort, Element>> slot;
     std::size_t position = 0;   // first row of the slot's batch not processed
@@ -105,6 +123,7 @@ class OperatorChain {
                                                  Outputs& out);
   [[nodiscard]] Result<StepResult> process_control(Stage& stage, InputPort port,
                                                    const Element& element, Outputs& out);
+  [[nodiscard]] Result<void> snapshot(Stage& stage, CheckpointId checkpoint, const Clock& clock);
   void hash_if_keyed(Stage& stage, InputPort port, BatchPtr& batch);
   void element_done(Stage& stage);
   [[nodiscard]] Result<void> deliver(Stage& stage, const Outputs& out);
@@ -117,6 +136,7 @@ class OperatorChain {
   BatchPool* pool_;
   TaskMetrics* metrics_;
   BatchPtr consumed_;
+  std::deque<Snapshot> snapshots_;  // of barriers that have passed some operators or all
   std::vector<KeyHash> hashes_;
 };
 

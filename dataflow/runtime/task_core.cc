@@ -49,6 +49,11 @@ std::optional<WatermarkValve> make_valve(std::size_t channel_count) {
   return channel_count == 0 ? std::nullopt : std::optional<WatermarkValve>(channel_count);
 }
 
+std::optional<BarrierAligner> make_aligner(std::size_t channel_count, CheckpointMode mode) {
+  return channel_count == 0 ? std::nullopt
+                            : std::optional<BarrierAligner>(std::in_place, channel_count, mode);
+}
+
 std::vector<std::uint32_t> count_by_port(const std::vector<InputPort>& channels) {
   std::vector<std::uint32_t> counts;
   for (const InputPort port : channels) {
@@ -84,7 +89,9 @@ TaskCore::TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& enviro
       gate_(wiring.input_channels),
       valve_(make_valve(wiring.input_channels.size())),
       open_channels_of_port_(count_by_port(wiring.input_channels)),
-      chain_(spec, std::move(wiring.contexts), exchanges_, pool_, metrics),
+      chain_(spec, std::move(wiring.contexts), exchanges_, pool_, metrics, std::move(wiring.restored)),
+      aligner_(make_aligner(wiring.input_channels.size(), wiring.checkpoint_mode)),
+      restored_as_finished_(wiring.restored_as_finished),
       is_source_(spec.stages.front().role == StageRole::source) {
   WEIR_CHECK(is_source_ == wiring.input_channels.empty());
   measure_windows();
@@ -144,10 +151,12 @@ Result<StepOutcome> TaskCore::step() {
   set(metrics_->step_began_ns, std::int64_t{begin.time_since_epoch().count()});
   const StepBudget budget(*clock_, limits::step_time_max);
   bool starved = false;
+  if (restored_as_finished_) return end_at_once();
   do {
     WEIR_TRY(advance_exchanges());
     const auto activity = chain_.turn(budget, clock_->processing_time());
     if (!activity) return activity.error();
+    acknowledge_snapshots();
     settle_consumed();
     if (*activity == ChainActivity::worked) continue;
     const auto fed = feed_head(budget);
@@ -212,7 +221,13 @@ Result<bool> TaskCore::feed_head(const StepBudget& budget) {
 
 Result<bool> TaskCore::poll_source(const StepBudget& budget) {
   const ProcessingTime now = clock_->processing_time();
-  if (source_ended_ || splits_ == SplitState::asked) return false;
+  if (source_ended_) return false;
+  if (!triggered_.empty()) {
+    chain_.feed(InputPort{0}, Barrier{triggered_.front()});
+    triggered_.pop_front();
+    return true;
+  }
+  if (splits_ == SplitState::asked) return false;
   if (splits_ == SplitState::waiting) {
     if (now < ask_split_at_) return false;
     splits_ = SplitState::unasked;
@@ -263,6 +278,8 @@ void TaskCore::feed_control(const GateItem& item) {
     feed_valve_output(valve_->on_watermark(item.channel, watermark->time));
   } else if (const auto* status = std::get_if<WatermarkStatus>(&element)) {
     feed_valve_output(valve_->on_status(item.channel, status->idle));
+  } else if (const auto* barrier = std::get_if<Barrier>(&element)) {
+    act_on(aligner_->on_barrier(item.channel, barrier->checkpoint, clock_->now()));
   } else {
     end_channel(item.channel, item.port);
   }
@@ -273,10 +290,44 @@ void TaskCore::feed_valve_output(const ValveOutput& output) {
   if (output.idle) chain_.feed(InputPort{0}, WatermarkStatus{*output.idle});
 }
 
+// A channel that ends was all there was to wait for: the barrier goes before the end.
 void TaskCore::end_channel(ChannelIndex channel, InputPort port) {
+  act_on(aligner_->on_end_of_input(channel, clock_->now()));
   feed_valve_output(valve_->on_status(channel, false));
   feed_valve_output(valve_->on_watermark(channel, EventTime::max()));
   if (--open_channels_of_port_[port.value] == 0) chain_.feed(port, EndOfInput{});
+}
+
+void TaskCore::abort_checkpoint(CheckpointId checkpoint) {
+  std::erase(triggered_, checkpoint);
+  if (aligner_) act_on(aligner_->on_abort(checkpoint));
+}
+
+void TaskCore::act_on(const AlignerActions& actions) {
+  for (const ChannelIndex channel : actions.block) gate_.set_blocked(channel, true);
+  for (const ChannelIndex channel : actions.unblock) gate_.set_blocked(channel, false);
+  if (!actions.snapshot) return;
+  alignments_[*actions.snapshot] = actions.alignment;
+  chain_.feed(InputPort{0}, Barrier{*actions.snapshot});
+}
+
+void TaskCore::acknowledge_snapshots() {
+  while (auto snapshot = chain_.take_snapshot()) {
+    const auto alignment = alignments_.extract(snapshot->checkpoint);
+    environment_->acknowledge(
+        {*std::move(snapshot), alignment.empty() ? std::chrono::nanoseconds{} : alignment.mapped()});
+  }
+}
+
+// Its consumers were restored as of a time when they had everything of this task but the news that it has ended.
+StepOutcome TaskCore::end_at_once() {
+  if (!std::exchange(end_announced_, true)) {
+    for (auto& exchange : exchanges_) {
+      exchange->broadcast(Watermark{EventTime::max()});
+      exchange->broadcast(EndOfInput{});
+    }
+  }
+  return {everything_left() ? StepOutcome::Kind::finished : StepOutcome::Kind::waiting, {}};
 }
 
 StepOutcome TaskCore::outcome(bool starved) {

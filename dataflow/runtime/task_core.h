@@ -1,7 +1,10 @@
 // One subtask of one vertex: its input, its operators and its output, moved on step by step.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -9,6 +12,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "dataflow/runtime/barrier_aligner.h"
 #include "dataflow/runtime/batch_pool.h"
 #include "dataflow/runtime/chain_spec.h"
 #include "dataflow/runtime/channel_sender.h"
@@ -20,6 +24,12 @@
 
 namespace weir {
 
+// What a barrier found in a task.
+struct TaskSnapshot {
+  OperatorChain::Snapshot chain;
+  std::chrono::nanoseconds alignment{};  // between the first barrier and the last
+};
+
 // What a task asks of the world, besides sending on its channels.
 class TaskEnvironment {
  public:
@@ -30,6 +40,8 @@ class TaskEnvironment {
   // Asks the source's enumerator for a split: `add_split`, `ask_again_at` or `no_more_splits`
   // answers.
   virtual void request_split() = 0;
+  // A checkpoint's barrier has passed the whole chain: what was found is to be written and acknowledged.
+  virtual void acknowledge(TaskSnapshot snapshot) = 0;
 };
 
 // How a step ended.
@@ -60,13 +72,16 @@ class TaskCore {
     std::vector<InputPort> input_channels;    // the port of each input channel
     std::vector<ExchangeChannels> exchanges;  // one per exchange
     std::uint64_t random_seed = 0;
+    CheckpointMode checkpoint_mode = CheckpointMode::exactly_once;
+    std::vector<RestoredState> restored = {};  // one per stage, or none
+    bool restored_as_finished = false;  // it had finished before the checkpoint: ends without doing anything
   };
 
   // All that is referred to outlives the core.
   TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& environment, const Clock& clock,
            TaskMetrics& metrics);
 
-  [[nodiscard]] Result<void> open() { return chain_.open(); }
+  [[nodiscard]] Result<void> open() { return restored_as_finished_ ? Result<void>() : chain_.open(); }
   // Another window for an outgoing channel, once it is known where it leads. Requires that nothing has been sent on it.
   void set_window(std::uint32_t exchange, std::uint32_t consumer, std::uint64_t bytes);
 
@@ -79,12 +94,20 @@ class TaskCore {
   void ask_again_at(ProcessingTime time);
   void no_more_splits();
   void wake() { chain_.wake(); }
+  // Of a source: the barrier leaves when it is between two polls.
+  void trigger_checkpoint(CheckpointId checkpoint) { triggered_.push_back(checkpoint); }
+  // It was given up, or is complete; barriers of it that are still to come mean nothing.
+  void abort_checkpoint(CheckpointId checkpoint);
+  [[nodiscard]] Result<void> complete_checkpoint(CheckpointId checkpoint) {
+    return restored_as_finished_ ? Result<void>() : chain_.on_checkpoint_complete(checkpoint);
+  }
 
   [[nodiscard]] Result<StepOutcome> step();
 
   // Requires that a step said `finished`.
   [[nodiscard]] Result<std::vector<OperatorChain::SinkCommit>> prepare_commit() {
-    return chain_.prepare_commit();
+    return restored_as_finished_ ? Result(std::vector<OperatorChain::SinkCommit>{})
+                                 : chain_.prepare_commit();
   }
   void close() { chain_.close(); }
 
@@ -102,6 +125,9 @@ class TaskCore {
   void feed_control(const GateItem& item);
   void feed_valve_output(const ValveOutput& output);
   void end_channel(ChannelIndex channel, InputPort port);
+  void act_on(const AlignerActions& actions);
+  void acknowledge_snapshots();
+  [[nodiscard]] StepOutcome end_at_once();
   void settle_consumed();
   void end_backpressure(MonotonicTime now);
   void measure_channels();
@@ -123,6 +149,11 @@ class TaskCore {
   OperatorChain chain_;
   std::optional<std::pair<ChannelIndex, std::uint64_t>> charged_;  // of the batch the head works on
 
+  std::optional<BarrierAligner> aligner_;  // none for sources
+  std::deque<CheckpointId> triggered_;     // of a source
+  std::map<CheckpointId, std::chrono::nanoseconds> alignments_;  // of barriers on their way through the chain
+  bool restored_as_finished_;
+  bool end_announced_ = false;
   bool is_source_;
   bool source_ended_ = false;
   SplitState splits_ = SplitState::unasked;
