@@ -19,6 +19,7 @@ class FaultInjection {
   virtual ~FaultInjection() = default;
   [[nodiscard]] virtual bool loses_credit(const ReturnCredit&) { return false; }
   [[nodiscard]] virtual bool loses_acknowledgement(const TaskChanged&) { return false; }
+  [[nodiscard]] virtual bool loses_acknowledgement(const AcknowledgeCheckpoint&) { return false; }
   // Whether a deployment is sent twice, as a retry would.
   [[nodiscard]] virtual bool duplicates(const DeployTasks&) { return false; }
   // Planted bugs, which the simulation must find: a TaskHost that deploys again what it has deployed; a ResourceManager
@@ -39,6 +40,8 @@ struct EngineContext {
   // Those that have; shared with them, who may outlive the context by a moment.
   std::shared_ptr<OwnThreads> own_threads = std::make_shared<OwnThreads>();
   FaultInjection* faults = nullptr;  // may be null
+  // Where checkpoints go instead of files, in simulation; null: into the directory that the job names.
+  std::shared_ptr<SnapshotStorage> snapshot_storage = {};
   // How often task hosts report their figures; 0: only at the end of a task.
   Duration report_interval{200};
   // Between processes: how often signs of life are sent and looked for, and after what silence a peer counts as lost.

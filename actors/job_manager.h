@@ -10,10 +10,13 @@
 #include <vector>
 
 #include "actors/engine_context.h"
+#include "actors/job_checkpoints.h"
 #include "actors/messages.h"
 #include "actors/pending_commits.h"
 #include "actors/printed_tail.h"
 #include "actors/region_execution.h"
+#include "base/random.h"
+#include "snapshot/restart_strategy.h"
 
 namespace weir {
 
@@ -46,6 +49,20 @@ class JobManager final : public RegionOwner {
   [[nodiscard]] JobDetails details() const;
   [[nodiscard]] JobAnswer answer() const { return {details(), job_.submission.graph}; }
   [[nodiscard]] PrintedRows printed(std::uint64_t from) const { return printed_.read(from); }
+  // Requires that the job has checkpoints, as every message about one says.
+  [[nodiscard]] JobCheckpoints& checkpoints() { return *checkpoints_; }
+  [[nodiscard]] PendingCommits& pending_commits() { return pending_commits_; }
+  template <class Visit>
+  void for_each_execution(Visit visit) {
+    for (Region& region : regions_) {
+      if (region.execution != nullptr && !region.ended) visit(*region.execution);
+    }
+  }
+  // What JobCheckpoints say: the last checkpoint is stored; a region may begin again, with or without a checkpoint.
+  void allow_commit();
+  void start_again(RegionIndex index, const std::string& restore_from);
+  void fail_job(const Error& error);
+  void note(const std::string& what, const Error& error);
   // The execution that a message is about; null if that is over.
   [[nodiscard]] RegionExecution* find(AttemptId attempt);
 
@@ -75,18 +92,17 @@ class JobManager final : public RegionOwner {
   };
 
   [[nodiscard]] JobState state() const;
+  [[nodiscard]] AttemptId latest_number() const;
   [[nodiscard]] Region& region_of(const RegionExecution& execution) {
     return regions_[execution.index().value];
   }
   [[nodiscard]] const Region& region_of(TaskId task) const;
-  [[nodiscard]] bool restores() const;
-  void start_execution(RegionIndex index);
+  void make_execution(RegionIndex index, std::string restore_from);
   void restart(Region& region);
   void decide(Region& region);
   void fill_waiting_regions();
   void end_job_if_over();
   void commit_if_all_finished();
-  void fail_job(const Error& error);
   void set_deadline(JobDeadline::Kind kind, Duration after, AttemptId attempt);
 
   RegionExecution::Job job_;
@@ -96,6 +112,11 @@ class JobManager final : public RegionOwner {
   std::vector<std::optional<GrantedSlot>> slots_;  // no value: not granted yet, or lost
   std::uint32_t requested_ = 0;                    // slots, and not granted
   PendingCommits pending_commits_;
+  std::optional<Random> random_;  // outlives the strategy
+  std::unique_ptr<RestartStrategy> restarts_;
+  std::optional<JobCheckpoints> checkpoints_;
+  std::uint32_t restores_ = 0;  // executions that began from a checkpoint
+  bool committing_ = false;     // all tasks of all regions have finished
   std::optional<JobState> ending_;  // failing or cancelling
   std::optional<Error> error_;
   bool over_ = false;

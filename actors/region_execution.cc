@@ -59,6 +59,8 @@ void RegionExecution::on_slots(const std::vector<std::optional<GrantedSlot>>& sl
       host.task_manager = granted.task_manager;
       host.slots = 1;
       host.info.node = granted.node;
+      host.info.execution = attempt_;
+      host.info.index = host_of_slot_[slot];
       hosts_.push_back(std::move(host));
     } else {
       ++found->slots;
@@ -137,6 +139,10 @@ void RegionExecution::relay(const RequestSplit& request) {
 
 void RegionExecution::relay(const SplitAssigned& answer) {
   if (graph_.knows(answer.reader)) send_to_host_of(answer.reader, answer);
+}
+
+void RegionExecution::relay(const InjectBarrier& barrier) {
+  if (graph_.knows(barrier.reader)) send_to_host_of(barrier.reader, barrier);
 }
 
 void RegionExecution::on_committed(const OutputCommitted& committed) {

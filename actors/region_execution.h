@@ -86,6 +86,7 @@ class RegionExecution {
   void on_task_changed(const TaskChanged& change);
   void relay(const RequestSplit& request);
   void relay(const SplitAssigned& answer);
+  void relay(const InjectBarrier& barrier);
   void on_committed(const OutputCommitted& committed);
   void on_aborted(const OutputAborted& aborted) { perform(graph_.on_aborted(aborted.node)); }
   void on_deadline(const JobDeadline& deadline);

@@ -47,12 +47,10 @@ Result<std::vector<Split>> take_splits(RestoredState& restored) {
 
 OperatorChain::OperatorChain(const ChainSpec& spec, std::vector<OperatorContext> contexts,
                              std::vector<std::unique_ptr<ExchangeWriter>>& exchanges,
-                             BatchPool& pool, TaskMetrics& metrics,
-                             std::vector<RestoredState> restored)
+                             BatchPool& pool, TaskMetrics& metrics)
     : exchanges_(&exchanges), pool_(&pool), metrics_(&metrics) {
   WEIR_CHECK(!spec.stages.empty());
   WEIR_CHECK(contexts.size() == spec.stages.size());
-  WEIR_CHECK(restored.empty() || restored.size() == spec.stages.size());
   stages_.resize(spec.stages.size());
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     Stage& stage = stages_[i];
@@ -61,12 +59,16 @@ OperatorChain::OperatorChain(const ChainSpec& spec, std::vector<OperatorContext>
     stage.call_rows = limits::call_rows_at_first;
     stage.open_inputs = static_cast<std::uint32_t>(stage.spec->input_hashers.size());
     for (const PortType& port : stage.spec->outputs) stage.outputs.push_back(port.make_output());
-    if (!restored.empty()) stage.restored = std::move(restored[i]);
   }
 }
 
 OperatorChain::~OperatorChain() {
   close();
+}
+
+void OperatorChain::restore(std::vector<RestoredState> states) {
+  WEIR_CHECK(states.size() == stages_.size());
+  for (std::size_t i = 0; i < stages_.size(); ++i) stages_[i].restored = std::move(states[i]);
 }
 
 Result<void> OperatorChain::open() {

@@ -37,12 +37,14 @@ enum class ChainActivity : std::uint8_t {
 // is called again with the rest. Exceptions of user functions end here. Not thread-safe.
 class OperatorChain {
  public:
-  // `contexts` has one entry per stage, as has `restored`, unless it is empty. Everything referred to outlives the chain.
+  // `contexts` has one entry per stage. Everything referred to outlives the chain.
   OperatorChain(const ChainSpec& spec, std::vector<OperatorContext> contexts,
                 std::vector<std::unique_ptr<ExchangeWriter>>& exchanges, BatchPool& pool,
-                TaskMetrics& metrics, std::vector<RestoredState> restored);
+                TaskMetrics& metrics);
   ~OperatorChain();
 
+  // Before open(): what each stage goes on from.
+  void restore(std::vector<RestoredState> states);
   [[nodiscard]] Result<void> open();
 
   // Whether the head can be fed, or polled, now.

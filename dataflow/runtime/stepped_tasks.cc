@@ -41,7 +41,8 @@ class SteppedTasks::Task final : public TaskEnvironment {
 
   void return_credit(ChannelIndex channel, std::uint64_t bytes, BatchPtr reusable) override;
   void request_split() override { asks_for_split_ = true; }
-  void acknowledge(TaskSnapshot /*snapshot*/) override {}
+  void acknowledge(FrozenTask /*frozen*/) override {}
+  void decline(CheckpointId /*checkpoint*/) override {}
 
  private:
   // To one consumer.

@@ -89,9 +89,8 @@ TaskCore::TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& enviro
       gate_(wiring.input_channels),
       valve_(make_valve(wiring.input_channels.size())),
       open_channels_of_port_(count_by_port(wiring.input_channels)),
-      chain_(spec, std::move(wiring.contexts), exchanges_, pool_, metrics, std::move(wiring.restored)),
+      chain_(spec, std::move(wiring.contexts), exchanges_, pool_, metrics),
       aligner_(make_aligner(wiring.input_channels.size(), wiring.checkpoint_mode)),
-      restored_as_finished_(wiring.restored_as_finished),
       is_source_(spec.stages.front().role == StageRole::source) {
   WEIR_CHECK(is_source_ == wiring.input_channels.empty());
   measure_windows();
@@ -279,7 +278,7 @@ void TaskCore::feed_control(const GateItem& item) {
   } else if (const auto* status = std::get_if<WatermarkStatus>(&element)) {
     feed_valve_output(valve_->on_status(item.channel, status->idle));
   } else if (const auto* barrier = std::get_if<Barrier>(&element)) {
-    act_on(aligner_->on_barrier(item.channel, barrier->checkpoint, clock_->now()));
+    act_on(item.channel, aligner_->on_barrier(item.channel, barrier->checkpoint, clock_->now()));
   } else {
     end_channel(item.channel, item.port);
   }
@@ -292,7 +291,7 @@ void TaskCore::feed_valve_output(const ValveOutput& output) {
 
 // A channel that ends was all there was to wait for: the barrier goes before the end.
 void TaskCore::end_channel(ChannelIndex channel, InputPort port) {
-  act_on(aligner_->on_end_of_input(channel, clock_->now()));
+  act_on(channel, aligner_->on_end_of_input(channel, clock_->now()));
   feed_valve_output(valve_->on_status(channel, false));
   feed_valve_output(valve_->on_watermark(channel, EventTime::max()));
   if (--open_channels_of_port_[port.value] == 0) chain_.feed(port, EndOfInput{});
@@ -300,15 +299,19 @@ void TaskCore::end_channel(ChannelIndex channel, InputPort port) {
 
 void TaskCore::abort_checkpoint(CheckpointId checkpoint) {
   std::erase(triggered_, checkpoint);
-  if (aligner_) act_on(aligner_->on_abort(checkpoint));
+  if (aligner_) act_on({}, aligner_->on_cancel(checkpoint));
 }
 
-void TaskCore::act_on(const AlignerActions& actions) {
-  for (const ChannelIndex channel : actions.block) gate_.set_blocked(channel, true);
-  for (const ChannelIndex channel : actions.unblock) gate_.set_blocked(channel, false);
-  if (!actions.snapshot) return;
-  alignments_[*actions.snapshot] = actions.alignment;
-  chain_.feed(InputPort{0}, Barrier{*actions.snapshot});
+void TaskCore::act_on(ChannelIndex channel, const Alignment& alignment) {
+  for (const CheckpointId aborted : alignment.aborted) environment_->decline(aborted);
+  for (const AlignedCheckpoint& complete : alignment.complete) {
+    alignments_[complete.id] = complete.alignment;
+    chain_.feed(InputPort{0}, Barrier{complete.id});
+  }
+  if (alignment.unblocks) {
+    for (std::uint32_t i = 0; i < gate_.channel_count(); ++i) gate_.set_blocked({i}, false);
+  }
+  if (alignment.blocks) gate_.set_blocked(channel, true);
 }
 
 void TaskCore::acknowledge_snapshots() {

@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
-#include "dataflow/runtime/barrier_aligner.h"
 #include "dataflow/runtime/batch_pool.h"
 #include "dataflow/runtime/chain_spec.h"
 #include "dataflow/runtime/channel_sender.h"
@@ -21,11 +20,12 @@
 #include "dataflow/runtime/operator_chain.h"
 #include "dataflow/runtime/task_metrics.h"
 #include "dataflow/runtime/watermark_valve.h"
+#include "snapshot/barrier_aligner.h"
 
 namespace weir {
 
 // What a barrier found in a task.
-struct TaskSnapshot {
+struct FrozenTask {
   OperatorChain::Snapshot chain;
   std::chrono::nanoseconds alignment{};  // between the first barrier and the last
 };
@@ -41,7 +41,9 @@ class TaskEnvironment {
   // answers.
   virtual void request_split() = 0;
   // A checkpoint's barrier has passed the whole chain: what was found is to be written and acknowledged.
-  virtual void acknowledge(TaskSnapshot snapshot) = 0;
+  virtual void acknowledge(FrozenTask frozen) = 0;
+  // The aligner gave a checkpoint up, for a newer one.
+  virtual void decline(CheckpointId checkpoint) = 0;
 };
 
 // How a step ended.
@@ -73,14 +75,18 @@ class TaskCore {
     std::vector<ExchangeChannels> exchanges;  // one per exchange
     std::uint64_t random_seed = 0;
     CheckpointMode checkpoint_mode = CheckpointMode::exactly_once;
-    std::vector<RestoredState> restored = {};  // one per stage, or none
-    bool restored_as_finished = false;  // it had finished before the checkpoint: ends without doing anything
   };
 
   // All that is referred to outlives the core.
   TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& environment, const Clock& clock,
            TaskMetrics& metrics);
 
+  // Before open(): goes on from a checkpoint, with one state per stage. A task that had finished before it ends
+  // without doing anything.
+  void restore(std::vector<RestoredState> states, bool had_finished) {
+    restored_as_finished_ = had_finished;
+    chain_.restore(std::move(states));
+  }
   [[nodiscard]] Result<void> open() { return restored_as_finished_ ? Result<void>() : chain_.open(); }
   // Another window for an outgoing channel, once it is known where it leads. Requires that nothing has been sent on it.
   void set_window(std::uint32_t exchange, std::uint32_t consumer, std::uint64_t bytes);
@@ -125,7 +131,7 @@ class TaskCore {
   void feed_control(const GateItem& item);
   void feed_valve_output(const ValveOutput& output);
   void end_channel(ChannelIndex channel, InputPort port);
-  void act_on(const AlignerActions& actions);
+  void act_on(ChannelIndex channel, const Alignment& alignment);
   void acknowledge_snapshots();
   [[nodiscard]] StepOutcome end_at_once();
   void settle_consumed();
@@ -152,7 +158,7 @@ class TaskCore {
   std::optional<BarrierAligner> aligner_;  // none for sources
   std::deque<CheckpointId> triggered_;     // of a source
   std::map<CheckpointId, std::chrono::nanoseconds> alignments_;  // of barriers on their way through the chain
-  bool restored_as_finished_;
+  bool restored_as_finished_ = false;
   bool end_announced_ = false;
   bool is_source_;
   bool source_ended_ = false;
