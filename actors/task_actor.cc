@@ -24,6 +24,7 @@ void TaskChannel::send_frame(HostIndex host, Element element, std::uint64_t char
                      .kind = ElementKind::end_of_input,
                      .time_ms = 0,
                      .idle = false,
+                     .checkpoint = {},
                      .charged_bytes = charged_bytes,
                      .payload = {}};
   if (auto* batch = std::get_if<BatchPtr>(&element)) {
