@@ -442,7 +442,7 @@ class RandomJob {
   CheckpointSettings settings() {
     max_ = static_cast<std::uint32_t>(1 + random_.below(3));
     return {.interval = Duration{10 + static_cast<int>(random_.below(20))},
-            .timeout = Duration{10 + static_cast<int>(random_.below(50))},
+            .timeout = Duration{20 + static_cast<int>(random_.below(200))},
             .min_pause = Duration{random_.below(2) == 0 ? 0 : 5},
             .max_concurrent = max_,
             .tolerable_failures = static_cast<std::uint32_t>(random_.below(3)),
@@ -465,35 +465,39 @@ class RandomJob {
   Instant now() const { return at(time_); }
   SnapshotTaskId some_task() { return tasks_[random_.below(tasks_.size())]; }
   CheckpointId some_checkpoint() {
-    const std::uint64_t back = random_.below(3);
+    const std::uint64_t back = 1 + random_.below(2);
     const std::uint64_t newest = coordinator_.next_id().value;
     return {newest > back ? newest - back : 1};
   }
 
   void step_once() {
     time_ += static_cast<std::int64_t>(random_.below(4));
-    switch (random_.below(12)) {
+    switch (random_.below(16)) {
       case 0:
       case 1:
       case 2:
         return check(coordinator_.on_time(now()));
       case 3:
       case 4:
-      case 5: {
+      case 5:
+      case 12:
+      case 13: {
         const SnapshotTaskId task = some_task();
         const CheckpointId id = some_checkpoint();
         if (finished_.contains(task)) return;
         if (pending_.contains(id)) pending_[id].answered.insert(task);
         return check(coordinator_.on_acknowledged(task, id, snapshot_of(1), now()));
       }
-      case 6: {
+      case 6:
+      case 14: {
         if (nodes_.empty()) return;
         const NodeId node = nodes_[random_.below(nodes_.size())];
         const CheckpointId id = some_checkpoint();
         if (pending_.contains(id)) pending_[id].coordinators.insert(node);
         return check(coordinator_.on_coordinator_snapshot(node, id, Bytes{}, now()));
       }
-      case 7: {
+      case 7:
+      case 15: {
         const CheckpointId id = some_checkpoint();
         const bool well = random_.below(4) > 0;
         if (pending_.contains(id) && !pending_[id].stored) return;
@@ -502,7 +506,7 @@ class RandomJob {
       case 8:
         return check(coordinator_.on_user_trigger(now()));
       case 9: {
-        const bool declines = random_.below(3) == 0;
+        const bool declines = random_.below(12) == 0;
         if (declines)
           return check(coordinator_.on_declined(some_task(), some_checkpoint(), broken, now()));
         return check(coordinator_.on_tasks_running({tasks_.begin(), tasks_.end()}, now()));
