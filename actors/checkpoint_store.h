@@ -18,7 +18,7 @@ class CheckpointStore {
   static constexpr const char* name = "checkpoint-store";
 
   void begin(CheckpointStoreHandle::base* self, std::shared_ptr<SnapshotStorage> storage, JobId job,
-             CheckpointSettings settings, JobManagerHandle job_manager);
+             CheckpointSettings settings, JobManagerHandle job_manager, Logger log);
   void store(const StoreCheckpoint& request);
   void discard(const DiscardCheckpoint& request);
   void find(const FindCheckpoint& request);
@@ -30,11 +30,12 @@ class CheckpointStore {
   JobId job_;
   CheckpointSettings settings_;
   JobManagerHandle job_manager_;
+  Logger log_;
 };
 
 [[nodiscard]] CheckpointStoreHandle::behavior_type checkpoint_store(
     CheckpointStoreHandle::stateful_pointer<CheckpointStore> self,
     std::shared_ptr<SnapshotStorage> storage, JobId job, CheckpointSettings settings,
-    JobManagerHandle job_manager);
+    JobManagerHandle job_manager, Logger log);
 
 }  // namespace weir

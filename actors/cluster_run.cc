@@ -130,7 +130,7 @@ int run_on_cluster(const CommandLine& line, const std::vector<std::string>& ship
   const JobId job{fresh_seed()};
   const auto submitted =
       (*cluster)->submit(job, make_job_graph(plan),
-                         {.strict = line.strict, .slot_timeout = line.slot_timeout}, program);
+                         line.settings, program);
   if (!submitted) {
     complain(line.program, "the master refused the job: " + submitted.error().message);
     return exit_failed;

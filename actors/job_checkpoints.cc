@@ -4,8 +4,10 @@
 #include <set>
 #include <utility>
 
+#include "actors/checkpoint_storage.h"
 #include "actors/checkpoint_store.h"
 #include "actors/job_manager.h"
+#include "snapshot/checkpoint_layout.h"
 
 namespace weir {
 namespace {
@@ -27,18 +29,27 @@ JobCheckpoints::JobCheckpoints(RegionExecution::Job& job, JobManager& job_manage
   for (const JobNode& node : graph.nodes) {
     if (node.role == StageRole::source) participants_.coordinators[node.id] = node.name;
   }
+  plan_.job = job.submission.job;
+  plan_.job_name = graph.job_name;
+  for (const JobVertex& vertex : graph.vertices) {
+    for (const NodeId node : vertex.stages) {
+      plan_.operators.push_back({graph.node(node).name, node, vertex.id, vertex.parallelism,
+                                 vertex.max_parallelism});
+    }
+  }
   coordinator_.emplace(settings_, participants_);
 }
 
 Result<void> JobCheckpoints::open() {
   WEIR_TRY(settings_.check());
-  auto storage = snapshot_storage_of(*job_->engine, settings_);
+  auto storage = checkpoint_storage(*job_->engine, settings_);
   if (!storage) return storage.error();
   storage_ = *std::move(storage);
-  WEIR_TRY(storage_->check_writable(job_->submission.job));
+  WEIR_TRY(check_writable(*storage_));
+  WEIR_TRY(make_job_directories(*storage_, job_->submission.job));
   store_ = spawn_actor<CheckpointStoreHandle>(
       job_->self->system(), *job_->engine, Placement::own_thread, checkpoint_store, storage_,
-      job_->submission.job, settings_, caf::actor_cast<JobManagerHandle>(job_->self));
+      job_->submission.job, settings_, caf::actor_cast<JobManagerHandle>(job_->self), job_->log);
   job_->self->link_to(store_);
   return {};
 }
@@ -130,11 +141,11 @@ void JobCheckpoints::store_last() {
   if (completed_.value > 0) past.completed.push_back(completed_);
   past.completed.push_back(store.id);
   coordinator_.emplace(settings_, participants_, std::move(past));
-  job_->self->send(store_, StoreCheckpoint{manifest_of(store)});
+  write(std::move(store));
 }
 
 void JobCheckpoints::find_restore_point(RegionIndex region) {
-  job_->self->send(store_, FindCheckpoint{region});
+  job_->self->send(store_, FindCheckpoint{region, completed_});
 }
 
 void JobCheckpoints::on_found(const CheckpointFound& found) {
@@ -146,11 +157,15 @@ void JobCheckpoints::on_found(const CheckpointFound& found) {
 }
 
 void JobCheckpoints::end(JobState state) {
-  if (store_) job_->self->send(store_, EndCheckpoints{state});
+  if (!store_) return;
+  job_->self->unlink_from(store_);
+  job_->self->send(store_, EndCheckpoints{state == JobState::finished ? JobEnd::finished
+                                          : state == JobState::failed ? JobEnd::failed
+                                                                      : JobEnd::cancelled});
 }
 
 CheckpointOverview JobCheckpoints::overview() const {
-  return {true, storage_ == nullptr ? settings_.directory : storage_->job_directory(job_->submission.job),
+  return {true, storage_ == nullptr ? settings_.directory : storage_->root() + "/" + job_directory(job_->submission.job),
           settings_.interval, coordinator_->counts(), coordinator_->statistics()};
 }
 
@@ -191,7 +206,23 @@ void JobCheckpoints::perform_one(const checkpoint::Abort& abort) {
 }
 
 void JobCheckpoints::perform_one(const checkpoint::Store& store) {
-  job_->self->send(store_, StoreCheckpoint{manifest_of(store)});
+  write(store);
+}
+
+// What tasks have prepared is kept by the JobManager, also that of checkpoints that were given up.
+void JobCheckpoints::write(checkpoint::Store content) {
+  const CheckpointId id = content.id;
+  for (auto& [task, snapshot] : content.tasks) snapshot.committables.clear();
+  std::map<std::string, std::vector<Bytes>> committables;
+  for (const JobNode& node : job_->submission.graph.nodes) {
+    for (Committable& one : job_manager_->pending_commits().up_to(node.id, id)) {
+      committables[node.name].push_back(std::move(one.bytes));
+    }
+  }
+  auto manifest = assemble_manifest(plan_, std::move(content), committables);
+  if (!manifest) return on_stored({id, manifest.error()});
+  job_->self->send(
+      store_, StoreCheckpoint{std::make_shared<const CheckpointManifest>(*std::move(manifest))});
 }
 
 void JobCheckpoints::perform_one(const checkpoint::Complete& complete) {
@@ -222,16 +253,6 @@ void JobCheckpoints::perform_one(const checkpoint::FailJob& failure) {
   job_manager_->note("checkpoints", failure.error);
   job_manager_->for_each_execution(
       [&](RegionExecution& execution) { execution.fail(failure.error); });
-}
-
-CheckpointManifest JobCheckpoints::manifest_of(const checkpoint::Store& store) const {
-  const JobGraph& graph = job_->submission.graph;
-  CheckpointManifest manifest;
-  manifest.checkpoint = store.id;
-  manifest.job = job_->submission.job;
-  manifest.job_name = graph.job_name;
-  manifest.triggered = store.triggered;
-  return manifest;
 }
 
 }  // namespace weir

@@ -10,6 +10,8 @@
 #include "actors/messages.h"
 #include "actors/region_execution.h"
 #include "snapshot/checkpoint_coordinator.h"
+#include "snapshot/manifest_assembly.h"
+#include "snapshot/snapshot_storage.h"
 
 namespace weir {
 
@@ -54,7 +56,7 @@ class JobCheckpoints {
   void perform_one(const checkpoint::Discard& discard);
   void perform_one(const checkpoint::FailJob& failure);
   void wake_when_due();
-  [[nodiscard]] CheckpointManifest manifest_of(const checkpoint::Store& store) const;
+  void write(checkpoint::Store content);
   void commit(CheckpointId checkpoint);
   [[nodiscard]] Instant now() const { return Instant::of(*job_->engine->clock); }
 
@@ -65,6 +67,7 @@ class JobCheckpoints {
   CheckpointStoreHandle store_;
   std::optional<CheckpointCoordinator> coordinator_;
   CheckpointParticipants participants_;
+  SnapshotPlan plan_;
   std::map<TaskId, CheckpointId> acknowledged_;  // the last one of each task
   CheckpointId completed_{0};
   std::optional<CheckpointId> last_;         // that store_last() has begun

@@ -16,7 +16,7 @@ bool is_recoverable(const Error& error) {
     case Errc::input_missing:
     case Errc::output_exists:
     case Errc::plan_mismatch:
-    case Errc::incompatible_state:
+    case Errc::state_mismatch:
     case Errc::task_stuck:
       return false;
     default:
@@ -64,8 +64,7 @@ void JobManager::begin(JobManagerHandle::base* self, const EngineContext& engine
   for (auto& vertices : pipelined_regions(graph)) regions_.push_back({.vertices = std::move(vertices)});
   job_.region_count = static_cast<std::uint32_t>(regions_.size());
   const JobSettings& settings = job_.submission.settings;
-  random_.emplace(job_.submission.job.value);
-  restarts_ = make_restart_strategy(settings.restarts, *random_);
+  restarts_ = make_restart_strategy(settings.restarts, Random(job_.submission.job.value));
   if (settings.checkpoints.enabled()) checkpoints_.emplace(job_, *this);
 }
 
@@ -124,6 +123,12 @@ const JobManager::Region& JobManager::region_of(TaskId task) const {
     if (std::ranges::find(region.vertices, task.vertex) != region.vertices.end()) return region;
   }
   WEIR_CHECK(false);
+}
+
+bool JobManager::has_finished(TaskId task) const {
+  const Region& region = region_of(task);
+  return region.execution != nullptr &&
+         region.execution->graph().state_of(task) == TaskState::finished;
 }
 
 // ---- Slots ----------------------------------------------------------------------------------------------------------
@@ -276,7 +281,7 @@ void JobManager::decide(Region& region) {
   const ExecutionGraph& graph = region.execution->graph();
   if (ending_ || !graph.error() || graph.tasks_given_up() || !is_recoverable(*graph.error())) return;
   if (graph.error()->code == Errc::not_enough_slots && region.number == 1) return;
-  region.restart_after = restarts_->on_failure(job_.engine->clock->processing_time());
+  region.restart_after = restarts_->on_failure(job_.engine->clock->now());
 }
 
 void JobManager::on_ended(RegionExecution& execution) {

@@ -15,7 +15,6 @@
 #include "actors/pending_commits.h"
 #include "actors/printed_tail.h"
 #include "actors/region_execution.h"
-#include "base/random.h"
 #include "snapshot/restart_strategy.h"
 
 namespace weir {
@@ -63,6 +62,7 @@ class JobManager final : public RegionOwner {
   void start_again(RegionIndex index, const std::string& restore_from);
   void fail_job(const Error& error);
   void note(const std::string& what, const Error& error);
+  [[nodiscard]] bool has_finished(TaskId task) const;
   // The execution that a message is about; null if that is over.
   [[nodiscard]] RegionExecution* find(AttemptId attempt);
 
@@ -112,7 +112,6 @@ class JobManager final : public RegionOwner {
   std::vector<std::optional<GrantedSlot>> slots_;  // no value: not granted yet, or lost
   std::uint32_t requested_ = 0;                    // slots, and not granted
   PendingCommits pending_commits_;
-  std::optional<Random> random_;  // outlives the strategy
   std::unique_ptr<RestartStrategy> restarts_;
   std::optional<JobCheckpoints> checkpoints_;
   std::uint32_t restores_ = 0;  // executions that began from a checkpoint

@@ -31,7 +31,9 @@
 #include "dataflow/source.h"
 #include "net/data_plane.h"
 #include "snapshot/manifest.h"
+#include "snapshot/retention.h"
 #include "snapshot/task_snapshot.h"
+#include "snapshot/task_snapshot_writer.h"
 
 namespace weir {
 
@@ -540,7 +542,7 @@ struct EndCheckpoint {
 // ---- JobManager ↔ CheckpointStore; local -----------------------------------------------------------------------------
 
 struct StoreCheckpoint {
-  CheckpointManifest manifest;
+  std::shared_ptr<const CheckpointManifest> manifest;
 };
 struct CheckpointStored {
   CheckpointId checkpoint;
@@ -552,6 +554,7 @@ struct DiscardCheckpoint {
 // Which one a region is to begin from.
 struct FindCheckpoint {
   RegionIndex region;
+  CheckpointId completed;  // the last one that was; 0: none
 };
 struct CheckpointFound {
   RegionIndex region;
@@ -561,7 +564,7 @@ struct CheckpointFound {
 };
 // The job has ended: what its retention does not keep is removed.
 struct EndCheckpoints {
-  JobState state;
+  JobEnd end;
 };
 
 // ---- TaskHost and its tasks and coordinators; local ------------------------------------------------------------------

@@ -67,6 +67,8 @@ class RegionExecution {
   [[nodiscard]] std::uint32_t host_number_of(TaskId task) const;
   [[nodiscard]] const std::string& node_of_coordinators() const { return hosts_.front().info.node; }
   [[nodiscard]] bool hosts_gone() const;
+  // Those that commit.
+  [[nodiscard]] std::vector<NodeId> sinks() const;
 
   void start() { perform(graph_.on_start()); }
   // All of the job's slots, of which its own are not empty.
@@ -143,7 +145,6 @@ class RegionExecution {
   void set_deadline(JobDeadline::Kind kind, Duration after, HostIndex host = {});
   [[nodiscard]] bool is_coming_up() const;
   [[nodiscard]] HostIndex host_of(TaskId task) const;
-  [[nodiscard]] std::vector<NodeId> sinks() const;
   void lose_host(HostIndex index, const Error& error);
   void kill_hosts_of_stuck_tasks();
   [[nodiscard]] std::string stuck_tasks() const;

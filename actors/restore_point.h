@@ -36,8 +36,7 @@ class RestorePoint {
  private:
   struct Content {
     std::shared_ptr<SnapshotStorage> storage;
-    std::string directory;
-    CheckpointManifest manifest;
+    StoredCheckpoint checkpoint;
   };
   std::shared_ptr<const Content> content_;  // shared by the tasks of a host
 };

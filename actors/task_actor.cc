@@ -301,9 +301,8 @@ void TaskActor::acknowledge(FrozenTask frozen) {
   }
   self_->send(deployment_.state_writer,
               WriteState{checkpoint,
-                         "task-" + std::to_string(deployment_.task.vertex.value) + "-" +
-                             std::to_string(deployment_.task.subtask.value) + "-" +
-                             std::to_string(deployment_.attempt.value),
+                         state_file_name({deployment_.task.vertex, deployment_.task.subtask},
+                                         deployment_.attempt),
                          std::move(operators), handle_});
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "actors/checkpoint_storage.h"
 #include "actors/operator_coordinator.h"
 #include "actors/state_writer.h"
 #include "actors/task_actor.h"
@@ -115,7 +116,9 @@ void TaskHost::begin(TaskHostHandle::base* self, const EngineContext& engine,
 Result<RestorePoint> TaskHost::restore_point(const std::string& directory) {
   if (directory.empty()) return RestorePoint{};
   if (!restore_) {
-    auto read = RestorePoint::read(*engine_, options_.job, options_.settings.checkpoints, directory);
+    auto storage = checkpoint_storage(*engine_, options_.settings.checkpoints);
+    if (!storage) return storage.error();
+    auto read = RestorePoint::read(*std::move(storage), directory);
     if (!read) return read.error();
     restore_ = *std::move(read);
   }
