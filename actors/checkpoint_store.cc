@@ -42,8 +42,7 @@ void CheckpointStore::find(const FindCheckpoint& request) {
     answer.error = found.error();
   } else {
     for (const PassedOver& passed : found->passed_over) {
-      const std::string name = passed.directory.substr(passed.directory.rfind('/') + 1);
-      const auto id = checkpoint_of(name);
+      const auto id = checkpoint_of(passed.directory.substr(passed.directory.rfind('/') + 1));
       if (!id || *id > request.completed) continue;  // it was never complete, and is not missed
       answer.passed_over.push_back(passed.directory + " is not restored from: " + passed.reason.message);
     }

@@ -22,7 +22,7 @@ namespace weir {
 // Runs the regions of a job, each in one execution after the other as the restart strategy allows; keeps its slots, what
 // is known of its tasks, and what its sinks have yet to commit. A job ends when all of its regions have, or when one
 // failed that may not be restarted: then the others are cancelled.
-class JobManager final : public RegionOwner {
+class JobManager : public RegionOwner {
  public:
   static constexpr const char* name = "job-manager";
   static constexpr std::size_t exceptions_max = 50;
@@ -80,13 +80,13 @@ class JobManager final : public RegionOwner {
  private:
   struct Region {
     std::vector<VertexId> vertices;
-    std::unique_ptr<RegionExecution> execution;
+    std::unique_ptr<RegionExecution> execution = {};
     std::uint32_t number = 0;  // of the execution, from 1
     bool waits_for_slots = false;
     bool tasks_finished = false;
     // Once its execution has failed and that was decided: how long until the next; no value: never.
     bool decided = false;
-    std::optional<Duration> restart_after;
+    std::optional<Duration> restart_after = {};
     bool ended = false;  // its execution, for good or until the restart
     bool restarting = false;
   };
