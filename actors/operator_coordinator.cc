@@ -62,9 +62,10 @@ void OperatorCoordinator::next_split(const RequestSplit& request) {
 void OperatorCoordinator::commit(const CommitOutput& output) {
   OutputCommitted answer{deployment_.attempt, deployment_.node, {}};
   if (committer_ != nullptr) {
-    if (const auto done = committer_->commit(output.committables); !done)
-      answer.error = done.error();
-    committed_ = !answer.error;
+    const auto committed = committer_->commit(output.committables);
+    const auto finished = committed ? committer_->finish() : committed;
+    if (!finished) answer.error = finished.error();
+    committed_ = finished.has_value();
   }
   self_->send(deployment_.host, std::move(answer));
 }
