@@ -28,7 +28,8 @@ class SinkOperator : public Operator {
  public:
   // What the writer has finished since the last call, made durable. Called at each barrier, where it
   // and the snapshot of the writer's state hold everything that was written before between them, and
-  // once after finish, when it is all of the rest.
+  // once after finish, when it is all of the rest. The writer forgets it: if the checkpoint is
+  // aborted, it belongs to the next one, and only the failure of the attempt makes it void.
   [[nodiscard]] virtual Result<std::vector<Committable>> prepare_commit() {
     return std::vector<Committable>{};
   }
