@@ -9,7 +9,7 @@ Result<std::shared_ptr<SnapshotStorage>> checkpoint_storage(const EngineContext&
   if (engine.snapshot_storage != nullptr) return engine.snapshot_storage;
   auto path = checkpoint_directory_path(settings.directory);
   if (!path) return path.error();
-  return std::shared_ptr<SnapshotStorage>(std::make_shared<FileSnapshotStorage>(*std::move(path)));
+  return std::shared_ptr<SnapshotStorage>(make_file_snapshot_storage(*std::move(path)));
 }
 
 }  // namespace weir

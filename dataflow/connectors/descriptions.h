@@ -34,6 +34,7 @@ concept SourceDescription = std::copy_constructible<S> && requires(const S& sour
 //   check()                  run at submission: whether the output can be made
 //   make_writer<T>()         called once per subtask
 //   make_committer()         called once per job; null when there is nothing to commit
+//   directory()              if it has one: where it writes, which must be its own
 template <class S, class T>
 concept SinkDescription = std::copy_constructible<S> && requires(const S& sink) {
   { sink.describe() } -> std::same_as<std::string>;

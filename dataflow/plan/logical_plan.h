@@ -39,6 +39,7 @@ struct LogicalNode {
   CommitterFactory make_committer;      // of sinks; may be empty
   std::function<Result<void>()> check;  // of sources and sinks, before the job runs; may be empty
   bool bounded = true;                  // of sources
+  std::string output_directory;         // of sinks that have one to themselves; else empty
 
   std::vector<PortType> outputs;          // port 0 is the main one
   std::vector<std::string> output_names;  // of the same ports; "" for the main one
