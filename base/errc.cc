@@ -48,6 +48,8 @@ std::string_view name_of(Errc code) {
       return "plan_mismatch";
     case Errc::no_such_job:
       return "no_such_job";
+    case Errc::state_mismatch:
+      return "state_mismatch";
   }
   WEIR_CHECK(false);
   return {};
