@@ -20,15 +20,21 @@ std::size_t adapted_rows(std::size_t rows, std::size_t asked, std::chrono::nanos
 
 OperatorChain::OperatorChain(const ChainSpec& spec, std::vector<OperatorContext> contexts,
                              std::vector<std::unique_ptr<ExchangeWriter>>& exchanges,
-                             BatchPool& pool, TaskMetrics& metrics)
+                             BatchPool& pool, TaskMetrics& metrics,
+                             std::vector<RestoredState> restored)
     : exchanges_(&exchanges), pool_(&pool), metrics_(&metrics) {
   WEIR_CHECK(!spec.stages.empty());
   WEIR_CHECK(contexts.size() == spec.stages.size());
+  WEIR_CHECK(restored.empty() || restored.size() == spec.stages.size());
+  restored.resize(spec.stages.size());
   stages_.resize(spec.stages.size());
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     Stage& stage = stages_[i];
     stage.spec = &spec.stages[i];
     stage.context = std::move(contexts[i]);
+    stage.state = std::make_unique<StateBackend>(stage.context.keys, std::move(restored[i]),
+                                                 stage.spec->operator_name);
+    stage.context.state = stage.state.get();
     stage.call_rows = limits::call_rows_at_first;
     stage.open_inputs = static_cast<std::uint32_t>(stage.spec->input_hashers.size());
     for (const PortType& port : stage.spec->outputs) stage.outputs.push_back(port.make_output());
@@ -46,6 +52,7 @@ Result<void> OperatorChain::open() {
     try {
       stage.op = stage.spec->factory();  // copies the user's function
       WEIR_TRY(stage.op->open(stage.context));
+      WEIR_TRY(stage.state->check_all_claimed());
     } catch (...) {
       return user_code_error(stage.spec->operator_name);
     }

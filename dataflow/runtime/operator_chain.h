@@ -17,6 +17,8 @@
 #include "dataflow/runtime/task_metrics.h"
 #include "dataflow/sink.h"
 #include "dataflow/source.h"
+#include "state/snapshot.h"
+#include "state/state_backend.h"
 
 namespace weir {
 
@@ -35,10 +37,11 @@ enum class ChainActivity : std::uint8_t {
 // is called again with the rest. Exceptions of user functions end here. Not thread-safe.
 class OperatorChain {
  public:
-  // `contexts` has one entry per stage. Everything referred to outlives the chain.
+  // `contexts` has one entry per stage, and `restored` too unless it is empty. Everything referred
+  // to outlives the chain.
   OperatorChain(const ChainSpec& spec, std::vector<OperatorContext> contexts,
                 std::vector<std::unique_ptr<ExchangeWriter>>& exchanges, BatchPool& pool,
-                TaskMetrics& metrics);
+                TaskMetrics& metrics, std::vector<RestoredState> restored = {});
   ~OperatorChain();
 
   [[nodiscard]] Result<void> open();
@@ -70,6 +73,9 @@ class OperatorChain {
   // Whether all operators have finished and sent EndOfInput.
   [[nodiscard]] bool ended() const;
 
+  // All state of a stage.
+  [[nodiscard]] StateBackend& state(std::size_t stage) { return *stages_[stage].state; }
+
   // What the chain's sinks have written, by stage. Requires ended().
   struct SinkCommit {
     NodeId node;
@@ -84,6 +90,7 @@ class OperatorChain {
   struct Stage {
     const ChainStage* spec = nullptr;
     OperatorContext context;
+    std::unique_ptr<StateBackend> state;  // outlives the operator
     std::unique_ptr<Operator> op;
     std::vector<std::unique_ptr<AnyOutput>> outputs;
     std::deque<std::pair<InputPort, Element>> slot;

@@ -84,7 +84,8 @@ TaskCore::TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& enviro
       gate_(wiring.input_channels),
       valve_(make_valve(wiring.input_channels.size())),
       open_channels_of_port_(count_by_port(wiring.input_channels)),
-      chain_(spec, std::move(wiring.contexts), exchanges_, pool_, metrics),
+      chain_(spec, std::move(wiring.contexts), exchanges_, pool_, metrics,
+             std::move(wiring.restored)),
       is_source_(spec.stages.front().role == StageRole::source) {
   WEIR_CHECK(is_source_ == wiring.input_channels.empty());
   measure_windows();

@@ -60,6 +60,7 @@ class TaskCore {
     std::vector<InputPort> input_channels;    // the port of each input channel
     std::vector<ExchangeChannels> exchanges;  // one per exchange
     std::uint64_t random_seed = 0;
+    std::vector<RestoredState> restored = {};  // one per stage, or none
   };
 
   // All that is referred to outlives the core.
@@ -87,6 +88,9 @@ class TaskCore {
     return chain_.prepare_commit();
   }
   void close() { chain_.close(); }
+
+  // All state of a stage of the chain.
+  [[nodiscard]] StateBackend& state(std::size_t stage) { return chain_.state(stage); }
 
   // For batches that come and go encoded.
   [[nodiscard]] BatchPool& pool() { return pool_; }
