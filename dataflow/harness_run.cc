@@ -89,8 +89,10 @@ void HarnessRun::start(const std::vector<Origin>& origins) {
       .parallelism = 1, .max_parallelism = {}, .chaining = options_.chaining};
   status_ = check_valid(builder_.plan(), settings);
   if (!status_) return;
-  tasks_.emplace(make_physical_plan(std::move(builder_.plan()), settings), clock_,
-                 SteppedTasks::Options{.strict = options_.strict});
+  tasks_.emplace(
+      make_physical_plan(std::move(builder_.plan()), settings), clock_,
+      SteppedTasks::Options{
+          .strict = options_.strict, .random_seed = 0, .restored = std::move(options_.restored)});
   status_ = tasks_->open();
   run();
 }

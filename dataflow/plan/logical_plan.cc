@@ -131,7 +131,8 @@ class Validation {
                           " channels, and at most " + std::to_string(limits::edge_channels_max) +
                           " are possible: lower the parallelism");
     }
-    if (to.keyed && to.input_hashers[edge.to_port.value] == nullptr) {
+    if (to.keyed && to.input_hashers[edge.to_port.value] == nullptr &&
+        edge.partitioning != Partitioning::broadcast) {
       mistakes_.push_back(quoted(to.name) + " works per key, but its input " + quoted(from.name) +
                           " has none: put .key_by(…) before it");
     }

@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/codec.h"
-#include "base/schema.h"
 #include "base/limits.h"
 
 namespace weir {
@@ -16,31 +14,6 @@ std::size_t adapted_rows(std::size_t rows, std::size_t asked, std::chrono::nanos
   if (took > 2 * limits::call_time_target) return std::max<std::size_t>(1, rows / 2);
   if (took < limits::call_time_target / 2 && asked == rows) return rows * 2;
   return rows;
-}
-
-// The splits that a reader has begun or waits to begin, as a state of its operator.
-StateDescriptor splits_descriptor() {
-  return {"splits", StateKind::split_list, to_string(schema_of<Split>())};
-}
-
-OperatorStateItems frozen_splits(const SourceOperator& source) {
-  OperatorStateItems items{splits_descriptor(), {}};
-  for (const Split& split : source.snapshot_splits()) items.items.push_back(to_bytes(split));
-  return items;
-}
-
-// Takes the splits out of what a source is restored from.
-Result<std::vector<Split>> take_splits(RestoredState& restored) {
-  std::vector<Split> splits;
-  const auto at = std::ranges::find(restored.items, splits_descriptor(), &OperatorStateItems::descriptor);
-  if (at == restored.items.end()) return splits;
-  for (const Bytes& item : at->items) {
-    auto split = from_bytes<Split>(item);
-    if (!split) return split.error();
-    splits.push_back(*std::move(split));
-  }
-  restored.items.erase(at);
-  return splits;
 }
 
 }  // namespace
@@ -56,6 +29,7 @@ OperatorChain::OperatorChain(const ChainSpec& spec, std::vector<OperatorContext>
     Stage& stage = stages_[i];
     stage.spec = &spec.stages[i];
     stage.context = std::move(contexts[i]);
+    begin_state(stage, {});
     stage.call_rows = limits::call_rows_at_first;
     stage.open_inputs = static_cast<std::uint32_t>(stage.spec->input_hashers.size());
     for (const PortType& port : stage.spec->outputs) stage.outputs.push_back(port.make_output());
@@ -68,7 +42,25 @@ OperatorChain::~OperatorChain() {
 
 void OperatorChain::restore(std::vector<RestoredState> states) {
   WEIR_CHECK(states.size() == stages_.size());
-  for (std::size_t i = 0; i < stages_.size(); ++i) stages_[i].restored = std::move(states[i]);
+  for (std::size_t i = 0; i < stages_.size(); ++i) begin_state(stages_[i], std::move(states[i]));
+}
+
+void OperatorChain::begin_state(Stage& stage, RestoredState restored) {
+  stage.state = std::make_unique<StateBackend>(stage.context.keys, std::move(restored),
+                                               stage.spec->operator_name);
+  stage.context.state = stage.state.get();
+}
+
+// What a reader has begun or waits to begin is a state of its operator.
+Result<void> OperatorChain::open_source(Stage& stage) {
+  auto splits = stage.state->list<Split>("splits", StateKind::split_list);
+  if (!splits) return splits.error();
+  stage.splits = *std::move(splits);
+  WEIR_TRY(stage.op->open(stage.context));
+  for (const Split& split : *stage.splits) {
+    WEIR_TRY(static_cast<SourceOperator&>(*stage.op).add_split(split));
+  }
+  return {};
 }
 
 Result<void> OperatorChain::open() {
@@ -77,13 +69,9 @@ Result<void> OperatorChain::open() {
     Stage& stage = stages_[i];
     try {
       stage.op = stage.spec->factory();  // copies the user's function
-      const bool source = stage.spec->role == StageRole::source;
-      auto splits = source ? take_splits(stage.restored) : Result(std::vector<Split>{});
-      if (!splits) return splits.error();
-      WEIR_TRY(stage.op->open(stage.context));
-      for (Split& split : *splits) {
-        WEIR_TRY(static_cast<SourceOperator&>(*stage.op).add_split(std::move(split)));
-      }
+      WEIR_TRY(stage.spec->role == StageRole::source ? open_source(stage)
+                                                     : stage.op->open(stage.context));
+      WEIR_TRY(stage.state->check_all_claimed());
     } catch (...) {
       return user_code_error(stage.spec->operator_name);
     }
@@ -228,10 +216,9 @@ Result<void> OperatorChain::snapshot(Stage& stage, CheckpointId checkpoint, cons
     if (!committables) return committables.error();
     at->commits.push_back({stage.spec->node, std::move(*committables)});
   }
-  FrozenState frozen;
-  if (stage.spec->role == StageRole::source)
-    frozen.items.push_back(frozen_splits(static_cast<const SourceOperator&>(*stage.op)));
-  at->stages.push_back({stage.spec->node, std::move(frozen)});
+  if (stage.splits != nullptr)
+    *stage.splits = static_cast<const SourceOperator&>(*stage.op).snapshot_splits();
+  at->stages.push_back({stage.spec->node, stage.state->freeze()});
   at->sync_time += clock.now() - begin;
   return {};
 }

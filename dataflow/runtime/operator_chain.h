@@ -19,6 +19,7 @@
 #include "dataflow/sink.h"
 #include "dataflow/source.h"
 #include "state/snapshot.h"
+#include "state/state_backend.h"
 
 namespace weir {
 
@@ -37,7 +38,8 @@ enum class ChainActivity : std::uint8_t {
 // is called again with the rest. Exceptions of user functions end here. Not thread-safe.
 class OperatorChain {
  public:
-  // `contexts` has one entry per stage. Everything referred to outlives the chain.
+  // `contexts` has one entry per stage, and `restored` too unless it is empty. Everything referred
+  // to outlives the chain.
   OperatorChain(const ChainSpec& spec, std::vector<OperatorContext> contexts,
                 std::vector<std::unique_ptr<ExchangeWriter>>& exchanges, BatchPool& pool,
                 TaskMetrics& metrics);
@@ -74,6 +76,9 @@ class OperatorChain {
   // Whether all operators have finished and sent EndOfInput.
   [[nodiscard]] bool ended() const;
 
+  // All state of a stage.
+  [[nodiscard]] StateBackend& state(std::size_t stage) { return *stages_[stage].state; }
+
   // What the chain's sinks have written, by stage. Requires ended().
   struct SinkCommit {
     NodeId node;
@@ -103,8 +108,9 @@ class OperatorChain {
   struct Stage {
     const ChainStage* spec = nullptr;
     OperatorContext context;
+    std::unique_ptr<StateBackend> state;  // outlives the operator
     std::unique_ptr<Operator> op;
-    RestoredState restored;  // until it is open
+    std::shared_ptr<std::vector<Split>> splits;  // of a source; brought up to date for each snapshot
     std::vector<std::unique_ptr<AnyOutput>> outputs;
     std::deque<std::pair<InputPort, Element>> slot;
     std::size_t position = 0;   // first row of the slot's batch not processed
@@ -117,6 +123,8 @@ class OperatorChain {
     bool opened = false;
   };
 
+  void begin_state(Stage& stage, RestoredState restored);
+  [[nodiscard]] Result<void> open_source(Stage& stage);
   [[nodiscard]] bool has_work(const Stage& stage, ProcessingTime now) const;
   [[nodiscard]] bool consumers_have_room(const Stage& stage) const;
   [[nodiscard]] Result<void> call(Stage& stage, const StepBudget& budget, ProcessingTime now);

@@ -92,6 +92,7 @@ TaskCore::TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& enviro
       chain_(spec, std::move(wiring.contexts), exchanges_, pool_, metrics),
       aligner_(make_aligner(wiring.input_channels.size(), wiring.checkpoint_mode)),
       is_source_(spec.stages.front().role == StageRole::source) {
+  if (!wiring.restored.empty()) chain_.restore(std::move(wiring.restored));
   WEIR_CHECK(is_source_ == wiring.input_channels.empty());
   measure_windows();
 }

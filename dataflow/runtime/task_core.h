@@ -75,6 +75,7 @@ class TaskCore {
     std::vector<ExchangeChannels> exchanges;  // one per exchange
     std::uint64_t random_seed = 0;
     CheckpointMode checkpoint_mode = CheckpointMode::exactly_once;
+    std::vector<RestoredState> restored = {};  // one per stage, or none
   };
 
   // All that is referred to outlives the core.
@@ -116,6 +117,9 @@ class TaskCore {
                                  : chain_.prepare_commit();
   }
   void close() { chain_.close(); }
+
+  // All state of a stage of the chain.
+  [[nodiscard]] StateBackend& state(std::size_t stage) { return chain_.state(stage); }
 
   // For batches that come and go encoded.
   [[nodiscard]] BatchPool& pool() { return pool_; }
