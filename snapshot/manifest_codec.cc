@@ -37,6 +37,11 @@ capnp::Data::Reader data_of(const Bytes& bytes) {
   return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
 }
 
+// By length: names may contain zeros.
+capnp::Text::Reader text_of(const std::string& text) {
+  return {text.c_str(), text.size()};
+}
+
 Bytes bytes_of(capnp::Data::Reader data) {
   const auto* begin = reinterpret_cast<const std::byte*>(data.begin());
   return {begin, begin + data.size()};
@@ -47,9 +52,9 @@ std::string text_of(capnp::Text::Reader text) {
 }
 
 void build(const StateDescriptor& descriptor, wire::Descriptor::Builder to) {
-  to.setName(descriptor.name);
+  to.setName(text_of(descriptor.name));
   to.setKind(static_cast<std::uint8_t>(descriptor.kind));
-  to.setSchema(descriptor.schema);
+  to.setSchema(text_of(descriptor.schema));
 }
 
 void build(const StateChunk& chunk, wire::Chunk::Builder to) {
@@ -83,7 +88,7 @@ void build(const SubtaskInManifest& subtask, wire::Subtask::Builder to) {
 }
 
 void build(const OperatorInManifest& op, wire::Operator::Builder to) {
-  to.setName(op.name);
+  to.setName(text_of(op.name));
   to.setParallelism(op.parallelism);
   to.setMaxParallelism(op.max_parallelism);
   auto subtasks = to.initSubtasks(count_of(op.subtasks.size()));
@@ -99,11 +104,11 @@ void build(const OperatorInManifest& op, wire::Operator::Builder to) {
 void build(const CheckpointManifest& manifest, wire::Manifest::Builder to) {
   to.setCheckpoint(manifest.id.value);
   to.setJob(manifest.job.value);
-  to.setJobName(manifest.job_name);
+  to.setJobName(text_of(manifest.job_name));
   to.setTriggeredMs(manifest.triggered.ms);
   auto files = to.initFiles(count_of(manifest.files.size()));
   for (unsigned i = 0; i < files.size(); ++i) {
-    files[i].setName(manifest.files[i].name);
+    files[i].setName(text_of(manifest.files[i].name));
     files[i].setSize(manifest.files[i].size);
     files[i].setInlineBytes(data_of(manifest.files[i].inline_bytes));
   }
