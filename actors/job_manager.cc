@@ -87,8 +87,9 @@ void JobManager::make_execution(RegionIndex index, std::string restore_from) {
   ++region.number;
   region.waits_for_slots = region.tasks_finished = region.ended = region.decided = false;
   region.restart_after.reset();
+  const bool again = region.execution != nullptr && region.execution->leaves_output();
   region.execution = std::make_unique<RegionExecution>(job_, index, region.vertices, last_attempt_,
-                                                       std::move(restore_from));
+                                                       std::move(restore_from), again);
 }
 
 void JobManager::cancel() {

@@ -428,6 +428,7 @@ struct OpenCoordinators {
   AttemptId attempt;
   std::vector<NodeId> nodes;
   std::string restore_from;  // the checkpoint's directory; empty: begin anew
+  bool again;  // an earlier attempt has prepared the output, and nobody has removed that
 };
 struct CoordinatorOpened {
   AttemptId attempt;

@@ -46,6 +46,8 @@ Result<void> OperatorCoordinator::open_committer(const LogicalNode& node) {
   if (committer_ == nullptr) return {};
   if (deployment_.restore) {
     WEIR_TRY(committer_->restore(deployment_.restore.committables(node.name)));
+  } else if (deployment_.again) {
+    WEIR_TRY(committer_->restore({}));
   } else {
     WEIR_TRY(committer_->prepare());
   }

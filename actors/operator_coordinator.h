@@ -18,6 +18,7 @@ struct CoordinatorDeployment {
   std::shared_ptr<const PhysicalPlan> plan;
   TaskHostHandle host;  // who is told
   RestorePoint restore;
+  bool again;  // as of OpenCoordinators
 };
 
 // Drives the SplitEnumerator of a source or the SinkCommitter of a sink, whichever the node is. Has

@@ -18,12 +18,13 @@ std::string seconds(Duration duration) {
 }  // namespace
 
 RegionExecution::RegionExecution(Job& job, RegionIndex index, std::vector<VertexId> vertices,
-                                 AttemptId attempt, std::string restore_from)
+                                 AttemptId attempt, std::string restore_from, bool again)
     : job_(&job),
       index_(index),
       vertices_(std::move(vertices)),
       attempt_(attempt),
       restore_from_(std::move(restore_from)),
+      again_(again),
       graph_(job.submission.graph, vertices_),
       heartbeats_(job.engine->heartbeat_interval, job.engine->heartbeat_timeout) {
   for (const VertexId id : vertices_) {
@@ -327,7 +328,7 @@ void RegionExecution::perform_one(const StartHosts&) {
 
 void RegionExecution::perform_one(const OpenAllCoordinators&) {
   coordinators_opened_ = true;
-  OpenCoordinators open{attempt_, {}, restore_from_};
+  OpenCoordinators open{attempt_, {}, restore_from_, again_};
   for (const VertexId vertex : vertices_) {
     for (const NodeId node : job_->submission.graph.vertex(vertex).stages) {
       if (job_->submission.graph.node(node).has_coordinator()) open.nodes.push_back(node);
@@ -378,6 +379,7 @@ void RegionExecution::perform_one(const Commit&) {
 void RegionExecution::perform_one(const Abort&) {
   // Without coordinators nothing was prepared; without their host nobody is left to remove it.
   const bool possible = coordinators_opened_ && !hosts_.front().lost && !job_->owner->keeps_output(*this);
+  output_removed_ = possible;
   if (possible) set_deadline(JobDeadline::Kind::output, abort_timeout);
   for (const NodeId sink : sinks()) {
     if (possible) {

@@ -54,8 +54,9 @@ class RegionExecution {
   };
 
   // Begins with the state of the checkpoint at `restore_from`, if that is not empty.
+  // `again`: see OpenCoordinators.
   RegionExecution(Job& job, RegionIndex index, std::vector<VertexId> vertices, AttemptId attempt,
-                  std::string restore_from);
+                  std::string restore_from, bool again);
 
   [[nodiscard]] RegionIndex index() const { return index_; }
   [[nodiscard]] AttemptId attempt() const { return attempt_; }
@@ -67,6 +68,8 @@ class RegionExecution {
   [[nodiscard]] std::uint32_t host_number_of(TaskId task) const;
   [[nodiscard]] const std::string& node_of_coordinators() const { return hosts_.front().info.node; }
   [[nodiscard]] bool hosts_gone() const;
+  // Whether output was prepared, by this execution or an earlier one, and is still there.
+  [[nodiscard]] bool leaves_output() const { return (again_ || coordinators_opened_) && !output_removed_; }
   // Those that commit.
   [[nodiscard]] std::vector<NodeId> sinks() const;
 
@@ -158,12 +161,14 @@ class RegionExecution {
   std::vector<VertexId> vertices_;
   AttemptId attempt_;
   std::string restore_from_;
+  bool again_;
   ExecutionGraph graph_;
   std::set<std::uint32_t> slots_;
   std::vector<Host> hosts_;
   std::map<std::uint32_t, HostIndex> host_of_slot_;
   HeartbeatMonitor<HostIndex> heartbeats_;
   bool coordinators_opened_ = false;
+  bool output_removed_ = false;
   bool ended_ = false;
   bool told_gone_ = false;
 };

@@ -64,7 +64,8 @@ void TaskActor::deploy(TaskHandle::base* self, TaskHandle handle, const EngineCo
       .contexts = make_contexts(),
       .input_channels = input_channel_ports(plan, vertex, subtask),
       .exchanges = {},
-      .random_seed = deployment_.job.value ^ (std::uint64_t{vertex.value} << 32) ^ subtask.value};
+      .random_seed = deployment_.job.value ^ (std::uint64_t{vertex.value} << 32) ^ subtask.value,
+      .checkpoint_mode = deployment_.settings.checkpoints.mode};
   for (const auto& lanes : output_channels(plan, vertex, subtask)) {
     auto& exchange = wiring.exchanges.emplace_back();
     for (const ChannelEnd& consumer : lanes) {

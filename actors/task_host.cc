@@ -136,7 +136,7 @@ void TaskHost::open_coordinators(const OpenCoordinators& open) {
     auto coordinator = spawn_actor<CoordinatorHandle>(
         self_->system(), *engine_, Placement::own_thread, operator_coordinator, engine_,
         CoordinatorDeployment{options_.attempt, node, options_.plan,
-                              caf::actor_cast<TaskHostHandle>(self_), *restore});
+                              caf::actor_cast<TaskHostHandle>(self_), *restore, open.again});
     self_->monitor(coordinator);
     self_->send(coordinator, OpenCoordinator{});
     coordinators_.emplace(node, std::move(coordinator));

@@ -129,7 +129,8 @@ class CheckpointCoordinator {
 
   // To be called at next_wake(), and harmless at other times.
   [[nodiscard]] CheckpointActions on_time(Instant now);
-  // These tasks run; when all do that have not finished, checkpoints may begin.
+  // These tasks run, and have read what they restore: a newer checkpoint may remove it. When all run that have not
+  // finished, checkpoints may begin.
   [[nodiscard]] CheckpointActions on_tasks_running(const std::set<SnapshotTaskId>& tasks,
                                                    Instant now);
   // These tasks fail and restart, also those of them that had finished: all pending checkpoints are aborted, also one

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,8 +52,8 @@ struct CheckpointManifest {
   friend bool operator==(const CheckpointManifest&, const CheckpointManifest&) = default;
 };
 
-// The file's whole content. Requires what decode_manifest checks.
-[[nodiscard]] Bytes encode_manifest(const CheckpointManifest& manifest);
+// The file's whole content. Errc::too_large if a part of it is more than Cap'n Proto holds, 512 MB.
+[[nodiscard]] Result<Bytes> encode_manifest(const CheckpointManifest& manifest);
 // Trusts no byte. Errc::corrupt_data, saying whether it is no manifest, of a newer format, truncated, damaged, or makes
 // no sense. Allocates in proportion to the bytes.
 [[nodiscard]] Result<CheckpointManifest> decode_manifest(std::span<const std::byte> bytes);

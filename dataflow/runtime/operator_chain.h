@@ -38,7 +38,7 @@ enum class ChainActivity : std::uint8_t {
 // is called again with the rest. Exceptions of user functions end here. Not thread-safe.
 class OperatorChain {
  public:
-  // `contexts` has one entry per stage, and `restored` too unless it is empty. Everything referred
+  // `contexts` has one entry per stage. Everything referred
   // to outlives the chain.
   OperatorChain(const ChainSpec& spec, std::vector<OperatorContext> contexts,
                 std::vector<std::unique_ptr<ExchangeWriter>>& exchanges, BatchPool& pool,
