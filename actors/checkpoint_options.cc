@@ -36,12 +36,14 @@ void CheckpointOptions::add_to(CLI::App& app) {
   add("--checkpoint-min-pause", min_pause_, "TIME",
       "between the end of one and the begin of the next; default: 0");
   add("--max-concurrent-checkpoints", max_concurrent_, "N", "under way at a time; default: 1");
-  add("--tolerable-failed-checkpoints", tolerable_failures_, "N",
+  add("--tolerable-checkpoint-failures", tolerable_failures_, "N",
       "in a row, before the job fails; default: 0");
   add("--retained-checkpoints", retained_, "N", "completed ones that are kept; default: 1");
   add("--checkpoint-retention", retention_, "WHEN",
       "what stays when the job ends without finishing: none, delete-on-cancellation or "
       "retain-on-cancellation; default: none");
+  add("--checkpoint-inline-threshold", inline_threshold_, "SIZE",
+      "state of a task up to this goes into the manifest, not into a file; default: 20KB");
   add("--restart-strategy", restart_strategy_, "NAME",
       "none, fixed-delay, exponential-delay or failure-rate; default: exponential-delay with "
       "checkpoints, none without");
@@ -83,6 +85,14 @@ Result<void> CheckpointOptions::read_checkpoints(CheckpointSettings& checkpoints
   checkpoints.max_concurrent = max_concurrent_.value_or(checkpoints.max_concurrent);
   checkpoints.tolerable_failures = tolerable_failures_.value_or(checkpoints.tolerable_failures);
   checkpoints.retained = retained_.value_or(checkpoints.retained);
+  if (!inline_threshold_.empty()) {
+    const auto size = OptionType<ByteSize>::parse(inline_threshold_);
+    if (!size) {
+      return usage("--checkpoint-inline-threshold is '" + inline_threshold_ + "' but " +
+                   size.error().message);
+    }
+    checkpoints.inline_threshold_bytes = size->bytes;
+  }
   checkpoints.directory = directory_;
   if (!checkpoints.enabled()) {
     if (!directory_.empty())

@@ -31,6 +31,7 @@ class CheckpointOptions {
   std::optional<std::uint32_t> tolerable_failures_;
   std::optional<std::uint32_t> retained_;
   std::string retention_;
+  std::string inline_threshold_;
   std::string restart_strategy_;
   std::optional<std::uint32_t> restart_attempts_;
   std::string restart_delay_;

@@ -85,8 +85,8 @@ std::vector<JobAction> ExecutionGraph::on_task_changed(TaskId id, TaskState stat
 }
 
 std::vector<JobAction> ExecutionGraph::on_commit_allowed() {
-  if (state_ != JobState::running || committing_) return {};
-  WEIR_CHECK(all([](TaskState s) { return s == TaskState::finished; }));
+  const bool all_finished = all([](TaskState s) { return s == TaskState::finished; });
+  if (state_ != JobState::running || committing_ || !all_finished) return {};
   if (sinks_.empty()) {
     state_ = JobState::finished;
     return {EndExecution{}};

@@ -105,6 +105,12 @@ void JobCheckpoints::on_declined(const DeclineCheckpoint& declined) {
 }
 
 void JobCheckpoints::on_stored(const CheckpointStored& stored) {
+  --being_stored_;
+  take_stored(stored);
+  look_for_those_waiting();
+}
+
+void JobCheckpoints::take_stored(const CheckpointStored& stored) {
   if (stored.checkpoint == last_) {
     last_.reset();
     if (stored.error) {
@@ -145,7 +151,15 @@ void JobCheckpoints::store_last() {
 }
 
 void JobCheckpoints::find_restore_point(RegionIndex region) {
-  job_->self->send(store_, FindCheckpoint{region, completed_});
+  looking_.push_back(region);
+  look_for_those_waiting();
+}
+
+// Not before it is settled whether what is being stored counts: an aborted checkpoint may be whole, and is removed.
+void JobCheckpoints::look_for_those_waiting() {
+  if (being_stored_ > 0) return;
+  for (const RegionIndex region : std::exchange(looking_, {}))
+    job_->self->send(store_, FindCheckpoint{region, completed_});
 }
 
 void JobCheckpoints::on_found(const CheckpointFound& found) {
@@ -220,6 +234,7 @@ void JobCheckpoints::write(checkpoint::Store content) {
     }
   }
   auto manifest = assemble_manifest(plan_, std::move(content), committables);
+  ++being_stored_;
   if (!manifest) return on_stored({id, manifest.error()});
   job_->self->send(
       store_, StoreCheckpoint{std::make_shared<const CheckpointManifest>(*std::move(manifest))});

@@ -57,6 +57,8 @@ class JobCheckpoints {
   void perform_one(const checkpoint::FailJob& failure);
   void wake_when_due();
   void write(checkpoint::Store content);
+  void look_for_those_waiting();
+  void take_stored(const CheckpointStored& stored);
   void commit(CheckpointId checkpoint);
   [[nodiscard]] Instant now() const { return Instant::of(*job_->engine->clock); }
 
@@ -72,6 +74,8 @@ class JobCheckpoints {
   CheckpointId completed_{0};
   std::optional<CheckpointId> last_;         // that store_last() has begun
   std::optional<MonotonicTime> wake_at_;     // a reminder is under way
+  std::uint32_t being_stored_ = 0;
+  std::vector<RegionIndex> looking_;  // for a checkpoint, once none is being stored
 };
 
 }  // namespace weir

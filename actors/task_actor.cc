@@ -329,7 +329,7 @@ void TaskActor::on_written(const StateWritten& written) {
   acknowledgement.snapshot.times = pending.mapped().times;
   acknowledgement.snapshot.times.async = async;
   const bool lost = engine_->faults != nullptr &&
-                    engine_->faults->loses_acknowledgement(acknowledgement);
+                    engine_->faults->loses_checkpoint_acknowledgement(acknowledgement);
   if (!lost) self_->send(deployment_.host, std::move(acknowledgement));
   if (finished_ && being_written_.empty()) finish();
 }

@@ -64,12 +64,15 @@ class RowFileWriter final : public SinkOperator {
   [[nodiscard]] Result<void> open(const OperatorContext& context) override {
     context_ = &context;
     parts_.emplace(directory_, context.subtask, options_);
+    auto files = context.state->list<PartFile>("files in progress", StateKind::split_list);
+    if (!files) return files.error();
+    auto numbers = context.state->list<std::uint64_t>("next numbers", StateKind::union_list);
+    if (!numbers) return numbers.error();
+    files_ = *std::move(files);
+    numbers_ = *std::move(numbers);
+    WEIR_TRY(parts_->restore({*files_, 0}));
+    for (const std::uint64_t number : *numbers_) WEIR_TRY(parts_->restore({{}, number}));
     return {};
-  }
-  // Before any row; may be called several times, with states that each go to one writer but for the
-  // numbers, which go to all.
-  [[nodiscard]] Result<void> restore(const PartFileWriterState& state) {
-    return parts_->restore(state);
   }
 
   [[nodiscard]] Result<Progress> process(InputPort /*port*/, BatchPtr& in, RowRange rows,
@@ -99,7 +102,13 @@ class RowFileWriter final : public SinkOperator {
     WEIR_TRY(parts_->finish());
     return StepResult::done;
   }
-  [[nodiscard]] Result<PartFileWriterState> snapshot() { return parts_->snapshot(); }
+  [[nodiscard]] Result<void> prepare_snapshot(CheckpointId /*checkpoint*/) override {
+    auto state = parts_->snapshot();
+    if (!state) return state.error();
+    *files_ = std::move(state->in_progress);
+    *numbers_ = {state->next_number};
+    return {};
+  }
   [[nodiscard]] Result<std::vector<Committable>> prepare_commit() override {
     const auto files = parts_->prepare_commit();
     if (!files) return files.error();
@@ -126,6 +135,9 @@ class RowFileWriter final : public SinkOperator {
   Bucketing bucketing_;
   const OperatorContext* context_ = nullptr;
   std::optional<PartFileWriter> parts_;  // while open
+  // The state: each file goes on with one writer, and no writer uses a number that any has used.
+  std::shared_ptr<std::vector<PartFile>> files_;
+  std::shared_ptr<std::vector<std::uint64_t>> numbers_;
 };
 
 // Rows appear in `part-<subtask>-<number>` once a checkpoint that holds them is complete, and their
