@@ -7,5 +7,7 @@ struct Rules {
 };
 
 void describe(weir::Stream<int> numbers, weir::Stream<int> rules) {
-  (void)numbers.key_by([](int x) { return x; }).connect(rules.broadcast()).process("rules", Rules{});
+  (void)numbers.key_by([](int x) { return x; })
+      .connect(rules.broadcast())
+      .process("rules", Rules{});
 }
