@@ -26,6 +26,10 @@ class FaultInjection {
   // that takes the heartbeat of any registration for a current one.
   [[nodiscard]] virtual bool forgets_what_it_deployed() { return false; }
   [[nodiscard]] virtual bool ignores_registrations() { return false; }
+  // Planted bugs of checkpoints: a committer is told to commit twice; a restart begins from the checkpoint before the
+  // last.
+  [[nodiscard]] virtual bool commits_twice() { return false; }
+  [[nodiscard]] virtual bool restores_the_one_before() { return false; }
   // A task asks before each step; an error fails it.
   [[nodiscard]] virtual std::optional<Error> fails(TaskId) { return std::nullopt; }
 };

@@ -167,7 +167,12 @@ void JobCheckpoints::on_found(const CheckpointFound& found) {
     job_manager_->note("restore", {Errc::corrupt_data, reason});
   }
   if (found.error) return job_manager_->fail_job(*found.error);
-  job_manager_->start_again(found.region, found.directory);
+  std::string directory = found.directory;
+  if (job_->engine->faults != nullptr && job_->engine->faults->restores_the_one_before() &&
+      completed_.value > 1) {
+    directory = checkpoint_directory(job_->submission.job, {completed_.value - 1});
+  }
+  job_manager_->start_again(found.region, directory);
 }
 
 void JobCheckpoints::end(JobState state) {

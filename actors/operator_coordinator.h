@@ -42,6 +42,7 @@ class OperatorCoordinator {
   [[nodiscard]] Result<void> open_committer(const LogicalNode& node);
 
   CoordinatorHandle::base* self_ = nullptr;
+  const EngineContext* engine_ = nullptr;
   CoordinatorDeployment deployment_;
   Logger log_;
   std::unique_ptr<SplitEnumerator> enumerator_;

@@ -31,6 +31,7 @@ class WriterHarness {
     context_.parallelism = place.parallelism;
     context_.clock = place.clock;
     context_.metrics = &metrics_;
+    context_.state = &state_;
     EXPECT_TRUE(writer_->open(context_));
   }
   WriterHarness(const WriterHarness&) = delete;
@@ -77,6 +78,7 @@ class WriterHarness {
  private:
   StepBudget budget_{system_clock(), limits::step_time_max};
   std::unique_ptr<SinkOperator> writer_;
+  StateBackend state_{KeyGroupSlice{}};
   OperatorContext context_;
   OperatorMetrics metrics_;
   bool closed_ = false;

@@ -28,6 +28,10 @@ class Environment final : public TaskEnvironment {
     if (reusable != nullptr) ++reusable_batches;
   }
   void request_split() override { ++split_requests; }
+  void acknowledge(FrozenTask frozen) override { acknowledged.push_back(std::move(frozen)); }
+  void decline(CheckpointId checkpoint) override { declined.push_back(checkpoint); }
+  std::vector<FrozenTask> acknowledged;
+  std::vector<CheckpointId> declined;
 
   std::vector<std::pair<std::uint32_t, std::uint64_t>> credits;
   int reusable_batches = 0;
