@@ -132,8 +132,8 @@ std::string checkpoints_text(const JobSample& sample) {
   if (overview.history.empty()) return text;
   text += "\n" + history_text(overview);
   if (const auto* failed = newest(overview, CheckpointStatus::failed)) {
-    text +=
-        "\nlast failure: checkpoint " + std::to_string(failed->id.value) + ": " + failed->failure + "\n";
+    text += "\nlast failure: checkpoint " + std::to_string(failed->id.value) + ": " +
+            failed->failure + "\n";
   }
   if (const auto* completed = newest(overview, CheckpointStatus::completed)) {
     text += "\ncheckpoint " + std::to_string(completed->id.value) + " by task:\n" +

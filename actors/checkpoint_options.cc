@@ -96,7 +96,9 @@ Result<void> CheckpointOptions::read_checkpoints(CheckpointSettings& checkpoints
   checkpoints.directory = directory_;
   if (!checkpoints.enabled()) {
     if (!directory_.empty())
-      return usage("--checkpoint-dir is given but --checkpoint-interval is not: no checkpoint would be taken");
+      return usage(
+          "--checkpoint-dir is given but --checkpoint-interval is not: no checkpoint would be "
+          "taken");
     return {};
   }
   if (directory_.empty()) {

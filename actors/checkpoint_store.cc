@@ -10,8 +10,7 @@ namespace weir {
 
 void CheckpointStore::begin(CheckpointStoreHandle::base* self,
                             std::shared_ptr<SnapshotStorage> storage, JobId job,
-                            CheckpointSettings settings, JobManagerHandle job_manager,
-                            Logger log) {
+                            CheckpointSettings settings, JobManagerHandle job_manager, Logger log) {
   log_ = std::move(log);
   self_ = self;
   storage_ = std::move(storage);
@@ -23,7 +22,8 @@ void CheckpointStore::begin(CheckpointStoreHandle::base* self,
 void CheckpointStore::store(const StoreCheckpoint& request) {
   const CheckpointId id = request.manifest->id;
   CheckpointStored answer{id, {}};
-  if (const auto written = write_manifest(*storage_, {checkpoint_directory(job_, id), *request.manifest});
+  if (const auto written =
+          write_manifest(*storage_, {checkpoint_directory(job_, id), *request.manifest});
       !written) {
     answer.error = written.error();
   }
@@ -44,7 +44,8 @@ void CheckpointStore::find(const FindCheckpoint& request) {
     for (const PassedOver& passed : found->passed_over) {
       const auto id = checkpoint_of(passed.directory.substr(passed.directory.rfind('/') + 1));
       if (!id || *id > request.completed) continue;  // it was never complete, and is not missed
-      answer.passed_over.push_back(passed.directory + " is not restored from: " + passed.reason.message);
+      answer.passed_over.push_back(passed.directory +
+                                   " is not restored from: " + passed.reason.message);
     }
     if (found->checkpoint) answer.directory = found->checkpoint->directory;
   }
@@ -52,7 +53,9 @@ void CheckpointStore::find(const FindCheckpoint& request) {
 }
 
 void CheckpointStore::end(const EndCheckpoints& request) {
-  if (const auto cleaned = clean_up_after_job(*storage_, job_directory(job_), settings_, request.end); !cleaned)
+  if (const auto cleaned =
+          clean_up_after_job(*storage_, job_directory(job_), settings_, request.end);
+      !cleaned)
     log_.warning("checkpoints of an ended job could not be removed: " + cleaned.error().message);
   self_->quit();
 }
@@ -62,7 +65,8 @@ CheckpointStoreHandle::behavior_type checkpoint_store(
     std::shared_ptr<SnapshotStorage> storage, JobId job, CheckpointSettings settings,
     JobManagerHandle job_manager, Logger log) {
   auto* state = &self->state;
-  state->begin(self, std::move(storage), job, std::move(settings), std::move(job_manager), std::move(log));
+  state->begin(self, std::move(storage), job, std::move(settings), std::move(job_manager),
+               std::move(log));
   return {
       [state](const StoreCheckpoint& m) { state->store(m); },
       [state](const DiscardCheckpoint& m) { state->discard(m); },

@@ -128,9 +128,7 @@ int run_on_cluster(const CommandLine& line, const std::vector<std::string>& ship
 
   if (interrupts() > 0) return exit_interrupted;
   const JobId job{fresh_seed()};
-  const auto submitted =
-      (*cluster)->submit(job, make_job_graph(plan),
-                         line.settings, program);
+  const auto submitted = (*cluster)->submit(job, make_job_graph(plan), line.settings, program);
   if (!submitted) {
     complain(line.program, "the master refused the job: " + submitted.error().message);
     return exit_failed;

@@ -19,7 +19,9 @@ class FaultInjection {
   virtual ~FaultInjection() = default;
   [[nodiscard]] virtual bool loses_credit(const ReturnCredit&) { return false; }
   [[nodiscard]] virtual bool loses_acknowledgement(const TaskChanged&) { return false; }
-  [[nodiscard]] virtual bool loses_checkpoint_acknowledgement(const AcknowledgeCheckpoint&) { return false; }
+  [[nodiscard]] virtual bool loses_checkpoint_acknowledgement(const AcknowledgeCheckpoint&) {
+    return false;
+  }
   // Whether a deployment is sent twice, as a retry would.
   [[nodiscard]] virtual bool duplicates(const DeployTasks&) { return false; }
   // Planted bugs, which the simulation must find: a TaskHost that deploys again what it has deployed; a ResourceManager

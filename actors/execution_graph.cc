@@ -74,7 +74,9 @@ std::vector<JobAction> ExecutionGraph::on_task_changed(TaskId id, TaskState stat
   }
   if (is_ending()) return advance_ending();
   std::vector<JobAction> actions;
-  const auto is_up = [](TaskState s) { return s == TaskState::running || s == TaskState::finished; };
+  const auto is_up = [](TaskState s) {
+    return s == TaskState::running || s == TaskState::finished;
+  };
   if (!all_running_ && all(is_up)) {
     all_running_ = true;
     actions.emplace_back(AllRunning{});

@@ -23,13 +23,14 @@ struct StartAllTasks {};        // all are deployed: tell the hosts where the ot
 struct Cancel {
   std::vector<TaskId> tasks;
 };
-struct AllRunning {};    // every task runs, or has finished already
-struct TasksFinished {}; // every task has: what sinks have written may be committed
-struct Commit {};        // by each sink's committer
-struct Abort {};         // what sinks have written becomes invisible for good
-struct EndExecution {};  // the state is terminal
-using JobAction = std::variant<AskForSlots, StartHosts, OpenAllCoordinators, DeployAllTasks, StartAllTasks, Cancel,
-                               AllRunning, TasksFinished, Commit, Abort, EndExecution>;
+struct AllRunning {};     // every task runs, or has finished already
+struct TasksFinished {};  // every task has: what sinks have written may be committed
+struct Commit {};         // by each sink's committer
+struct Abort {};          // what sinks have written becomes invisible for good
+struct EndExecution {};   // the state is terminal
+using JobAction =
+    std::variant<AskForSlots, StartHosts, OpenAllCoordinators, DeployAllTasks, StartAllTasks,
+                 Cancel, AllRunning, TasksFinished, Commit, Abort, EndExecution>;
 
 // A pure state machine: events in, actions out. Not thread-safe. Events of tasks and coordinators
 // that have ended, or of calls already answered, are ignored, so messages may come twice, late, or
@@ -92,7 +93,7 @@ class ExecutionGraph {
   std::map<TaskId, Task> tasks_;
   std::vector<NodeId> unopened_;  // coordinators not yet open
   std::vector<NodeId> sinks_;     // those with a committer
-  std::vector<NodeId> awaited_;  // sinks whose commit or abort is under way
+  std::vector<NodeId> awaited_;   // sinks whose commit or abort is under way
   bool hosts_started_ = false;
   bool started_ = false;
   bool all_running_ = false;

@@ -33,8 +33,8 @@ JobCheckpoints::JobCheckpoints(RegionExecution::Job& job, JobManager& job_manage
   plan_.job_name = graph.job_name;
   for (const JobVertex& vertex : graph.vertices) {
     for (const NodeId node : vertex.stages) {
-      plan_.operators.push_back({graph.node(node).name, node, vertex.id, vertex.parallelism,
-                                 vertex.max_parallelism});
+      plan_.operators.push_back(
+          {graph.node(node).name, node, vertex.id, vertex.parallelism, vertex.max_parallelism});
     }
   }
   coordinator_.emplace(settings_, participants_);
@@ -101,7 +101,8 @@ void JobCheckpoints::on_acknowledged(const AcknowledgeCheckpoint& acknowledgemen
 }
 
 void JobCheckpoints::on_declined(const DeclineCheckpoint& declined) {
-  perform(coordinator_->on_declined(id_of(declined.task), declined.checkpoint, declined.error, now()));
+  perform(
+      coordinator_->on_declined(id_of(declined.task), declined.checkpoint, declined.error, now()));
 }
 
 void JobCheckpoints::on_stored(const CheckpointStored& stored) {
@@ -184,7 +185,9 @@ void JobCheckpoints::end(JobState state) {
 }
 
 CheckpointOverview JobCheckpoints::overview() const {
-  return {true, storage_ == nullptr ? settings_.directory : storage_->root() + "/" + job_directory(job_->submission.job),
+  return {true,
+          storage_ == nullptr ? settings_.directory
+                              : storage_->root() + "/" + job_directory(job_->submission.job),
           settings_.interval, coordinator_->counts(), coordinator_->statistics()};
 }
 

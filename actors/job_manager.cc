@@ -61,7 +61,8 @@ void JobManager::begin(JobManagerHandle::base* self, const EngineContext& engine
     next_slot += widest;
   }
   slots_.resize(next_slot);
-  for (auto& vertices : pipelined_regions(graph)) regions_.push_back({.vertices = std::move(vertices)});
+  for (auto& vertices : pipelined_regions(graph))
+    regions_.push_back({.vertices = std::move(vertices)});
   job_.region_count = static_cast<std::uint32_t>(regions_.size());
   const JobSettings& settings = job_.submission.settings;
   restarts_ = make_restart_strategy(settings.restarts, Random(job_.submission.job.value));
@@ -188,7 +189,8 @@ void JobManager::on_task_manager_lost(const TaskManagerLost& lost) {
   for (auto& slot : slots_) {
     if (slot && slot->task_manager == lost.task_manager) slot.reset();
   }
-  for (Region& region : regions_) region.execution->on_task_manager_lost(lost.task_manager, lost.error);
+  for (Region& region : regions_)
+    region.execution->on_task_manager_lost(lost.task_manager, lost.error);
   fill_waiting_regions();
 }
 
@@ -280,7 +282,8 @@ bool JobManager::keeps_output(RegionExecution& execution) {
 void JobManager::decide(Region& region) {
   if (std::exchange(region.decided, true)) return;
   const ExecutionGraph& graph = region.execution->graph();
-  if (ending_ || !graph.error() || graph.tasks_given_up() || !is_recoverable(*graph.error())) return;
+  if (ending_ || !graph.error() || graph.tasks_given_up() || !is_recoverable(*graph.error()))
+    return;
   if (graph.error()->code == Errc::not_enough_slots && region.number == 1) return;
   region.restart_after = restarts_->on_failure(job_.engine->clock->now());
 }
@@ -300,7 +303,8 @@ void JobManager::on_ended(RegionExecution& execution) {
       job_.log.warning("restarts in " + std::to_string(region.restart_after->count()) +
                        " ms: " + graph.error()->message);
       for (const VertexId vertex : region.vertices) {
-        for (const NodeId node : job_.submission.graph.vertex(vertex).stages) pending_commits_.forget(node);
+        for (const NodeId node : job_.submission.graph.vertex(vertex).stages)
+          pending_commits_.forget(node);
       }
       if (checkpoints_) checkpoints_->on_failed(region.vertices, *graph.error());
       execution.release_hosts();
@@ -309,8 +313,12 @@ void JobManager::on_ended(RegionExecution& execution) {
       if (execution.hosts_gone()) on_hosts_gone(execution);
       return;
     }
-  } else if (graph.state() == JobState::canceled && graph.error() && !error_) {
-    error_ = graph.error();
+  } else if (graph.state() == JobState::canceled && graph.error()) {  // tasks that were given up
+    if (error_) {
+      error_->message += "; then " + graph.error()->message;
+    } else {
+      error_ = graph.error();
+    }
   }
   end_job_if_over();
 }
@@ -420,8 +428,7 @@ void JobManager::note(const RegionExecution& execution, const std::string& task,
 
 void JobManager::note(const std::string& what, const Error& error) {
   if (exceptions_.size() == exceptions_max) exceptions_.pop_front();
-  exceptions_.push_back(
-      {latest_number(), job_.engine->clock->processing_time(), what, {}, error});
+  exceptions_.push_back({latest_number(), job_.engine->clock->processing_time(), what, {}, error});
   job_.log.warning(what + ": " + error.message);
 }
 
@@ -486,8 +493,8 @@ JobProgress JobManager::progress() const {
 }
 
 JobDetails JobManager::details() const {
-  JobDetails details{.status = {job_.submission.job, job_.submission.graph.job_name, state(), error_,
-                                progress(), tasks_given_up_},
+  JobDetails details{.status = {job_.submission.job, job_.submission.graph.job_name, state(),
+                                error_, progress(), tasks_given_up_},
                      .submitted_at = submitted_at_,
                      .ended_at = {},
                      .attempt = latest_number(),
@@ -501,7 +508,8 @@ JobDetails JobManager::details() const {
   for (const Region& region : regions_) {
     if (region.execution == nullptr) continue;
     first_host[region.execution->index()] = static_cast<std::uint32_t>(details.hosts.size());
-    for (TaskHostInfo& info : region.execution->host_infos()) details.hosts.push_back(std::move(info));
+    for (TaskHostInfo& info : region.execution->host_infos())
+      details.hosts.push_back(std::move(info));
   }
   for (const auto& [id, report] : reports_) {
     const Region& region = region_of(id);
@@ -510,9 +518,11 @@ JobDetails JobManager::details() const {
       continue;
     }
     const RegionExecution& execution = *region.execution;
-    details.tasks.push_back({id, execution.graph().state_of(id),
+    details.tasks.push_back({id,
+                             execution.graph().state_of(id),
                              first_host[execution.index()] + execution.host_number_of(id),
-                             {region.number}, report});
+                             {region.number},
+                             report});
   }
   return details;
 }

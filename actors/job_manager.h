@@ -114,8 +114,8 @@ class JobManager : public RegionOwner {
   PendingCommits pending_commits_;
   std::unique_ptr<RestartStrategy> restarts_;
   std::optional<JobCheckpoints> checkpoints_;
-  std::uint32_t restores_ = 0;  // executions that began from a checkpoint
-  bool committing_ = false;     // all tasks of all regions have finished
+  std::uint32_t restores_ = 0;      // executions that began from a checkpoint
+  bool committing_ = false;         // all tasks of all regions have finished
   std::optional<JobState> ending_;  // failing or cancelling
   std::optional<Error> error_;
   bool over_ = false;

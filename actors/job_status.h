@@ -22,8 +22,8 @@ enum class JobState : std::uint8_t {
   initializing,  // accepted
   created,       // waits for slots
   running,       // inputs are listed, outputs prepared, tasks deployed; then they run
-  restarting,    // something failed; a part of it begins again, from its last checkpoint if it has one
-  failing,       // something failed; its tasks are being cancelled
+  restarting,  // something failed; a part of it begins again, from its last checkpoint if it has one
+  failing,     // something failed; its tasks are being cancelled
   failed,
   cancelling,  // on request
   canceled,
@@ -177,8 +177,8 @@ struct JobDetails {
   JobOutcome status = {};
   ProcessingTime submitted_at = {};
   ProcessingTime ended_at = {};  // 0 while it runs
-  AttemptId attempt = {};      // the largest of a region
-  std::uint32_t restores = 0;  // how often a region began from a checkpoint
+  AttemptId attempt = {};        // the largest of a region
+  std::uint32_t restores = 0;    // how often a region began from a checkpoint
   std::vector<TaskHostInfo> hosts = {};
   std::vector<TaskInfo> tasks = {};
   std::vector<JobException> exceptions = {};  // the last ones, oldest first

@@ -109,9 +109,8 @@ struct LogText;
 using TaskManagerHandle =
     caf::typed_actor<caf::reacts_to<StartTaskHost>, caf::reacts_to<KillTaskHost>,
                      caf::reacts_to<ReleaseJob>, caf::reacts_to<ReleaseTaskHost>,
-                     caf::reacts_to<TaskHostEnded>,
-                     caf::reacts_to<HeartbeatAnswer>, caf::reacts_to<HeartbeatRound>,
-                     caf::replies_to<QueryLog>::with<LogText>>;
+                     caf::reacts_to<TaskHostEnded>, caf::reacts_to<HeartbeatAnswer>,
+                     caf::reacts_to<HeartbeatRound>, caf::replies_to<QueryLog>::with<LogText>>;
 
 struct StartJob;
 struct CancelJob;
@@ -134,12 +133,11 @@ using JobManagerHandle = caf::typed_actor<
     caf::reacts_to<TaskHostExited>, caf::reacts_to<TaskHostReport>,
     caf::reacts_to<CoordinatorOpened>, caf::reacts_to<TasksDeployed>, caf::reacts_to<TaskChanged>,
     caf::reacts_to<RequestSplit>, caf::reacts_to<SplitAssigned>, caf::reacts_to<OutputCommitted>,
-    caf::reacts_to<OutputAborted>, caf::reacts_to<JobDeadline>,
-    caf::reacts_to<CoordinatorSnapshot>, caf::reacts_to<InjectBarrier>,
-    caf::reacts_to<AcknowledgeCheckpoint>, caf::reacts_to<DeclineCheckpoint>,
-    caf::reacts_to<CheckpointStored>, caf::reacts_to<CheckpointFound>,
-    caf::replies_to<QueryProgress>::with<JobProgress>, caf::replies_to<QueryJob>::with<JobAnswer>,
-    caf::replies_to<QueryPrinted>::with<PrintedRows>>;
+    caf::reacts_to<OutputAborted>, caf::reacts_to<JobDeadline>, caf::reacts_to<CoordinatorSnapshot>,
+    caf::reacts_to<InjectBarrier>, caf::reacts_to<AcknowledgeCheckpoint>,
+    caf::reacts_to<DeclineCheckpoint>, caf::reacts_to<CheckpointStored>,
+    caf::reacts_to<CheckpointFound>, caf::replies_to<QueryProgress>::with<JobProgress>,
+    caf::replies_to<QueryJob>::with<JobAnswer>, caf::replies_to<QueryPrinted>::with<PrintedRows>>;
 
 struct StoreCheckpoint;
 struct DiscardCheckpoint;
@@ -471,7 +469,8 @@ struct TaskChanged {
 struct CommitOutput {
   AttemptId attempt;
   NodeId node;
-  std::optional<CheckpointId> checkpoint;  // that is complete; none: the job has finished, nothing follows
+  std::optional<CheckpointId>
+      checkpoint;  // that is complete; none: the job has finished, nothing follows
   std::vector<Committable> committables;
 };
 struct OutputCommitted {
@@ -559,7 +558,7 @@ struct FindCheckpoint {
 };
 struct CheckpointFound {
   RegionIndex region;
-  std::string directory;                // empty: there is none
+  std::string directory;                 // empty: there is none
   std::vector<std::string> passed_over;  // why newer ones were not taken, a sentence each
   std::optional<Error> error;
 };
@@ -624,7 +623,8 @@ struct AssignSplit {
 struct WriteState {
   CheckpointId checkpoint;
   std::string file_name;
-  std::shared_ptr<std::vector<OperatorFrozen>> operators;  // shared type because messages are copyable
+  std::shared_ptr<std::vector<OperatorFrozen>>
+      operators;  // shared type because messages are copyable
   TaskHandle reply_to;
 };
 struct StateWritten {

@@ -191,7 +191,8 @@ Result<ChildSpec> ProcessTaskHosts::prepare(const StartTaskHost& request) {
                                ? fs::path(request.program.working_directory)
                                : directory;
   if (options_.memory_bytes_per_slot > 0)
-    spec.memory_limit_bytes = options_.memory_bytes_per_slot * request.slots / std::max(1U, request.sharers);
+    spec.memory_limit_bytes =
+        options_.memory_bytes_per_slot * request.slots / std::max(1U, request.sharers);
   return spec;
 }
 

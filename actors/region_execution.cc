@@ -148,8 +148,8 @@ void RegionExecution::relay(const InjectBarrier& barrier) {
 
 void RegionExecution::on_committed(const OutputCommitted& committed) {
   if (committed.error) {
-    note("committer of " + job_->submission.graph.node(committed.node).name,
-         node_of_coordinators(), *committed.error);
+    note("committer of " + job_->submission.graph.node(committed.node).name, node_of_coordinators(),
+         *committed.error);
   }
   if (committed.checkpoint) {
     if (committed.error) fail(*committed.error);
@@ -160,10 +160,10 @@ void RegionExecution::on_committed(const OutputCommitted& committed) {
 
 // Whether hosts, coordinators or tasks are still being started.
 bool RegionExecution::is_coming_up() const {
-  return graph_.state() == JobState::running &&
-         graph_.count(TaskState::created) + graph_.count(TaskState::deploying) +
-                 graph_.count(TaskState::initializing) >
-             0;
+  return graph_.state() == JobState::running && graph_.count(TaskState::created) +
+                                                        graph_.count(TaskState::deploying) +
+                                                        graph_.count(TaskState::initializing) >
+                                                    0;
 }
 
 void RegionExecution::on_deadline(const JobDeadline& deadline) {
@@ -219,7 +219,8 @@ std::string RegionExecution::stuck_tasks() const {
   for (const TaskId id : graph_.tasks()) {
     if (is_terminal(graph_.state_of(id))) continue;
     const auto& stages = job_->submission.graph.vertex(id.vertex).stages;
-    const std::size_t stage = std::min<std::size_t>(job_->owner->stage_called(id), stages.size() - 1);
+    const std::size_t stage =
+        std::min<std::size_t>(job_->owner->stage_called(id), stages.size() - 1);
     text +=
         " '" + job_->submission.graph.node(stages[stage]).name + "' in task " + name_of(id) + ";";
   }
@@ -237,8 +238,7 @@ void RegionExecution::kill_hosts_of_stuck_tasks() {
   if (stuck.empty()) return;
   for (const HostIndex host : stuck) {
     note({}, hosts_[host.value].info.node, {Errc::task_stuck, stuck_tasks()});
-    job_->self->send(hosts_[host.value].task_manager,
-                     KillTaskHost{job_->submission.job, attempt_});
+    job_->self->send(hosts_[host.value].task_manager, KillTaskHost{job_->submission.job, attempt_});
   }
   set_deadline(JobDeadline::Kind::kill, job_->submission.settings.cancel_timeout);
 }
@@ -378,7 +378,8 @@ void RegionExecution::perform_one(const Commit&) {
 
 void RegionExecution::perform_one(const Abort&) {
   // Without coordinators nothing was prepared; without their host nobody is left to remove it.
-  const bool possible = coordinators_opened_ && !hosts_.front().lost && !job_->owner->keeps_output(*this);
+  const bool possible =
+      coordinators_opened_ && !hosts_.front().lost && !job_->owner->keeps_output(*this);
   output_removed_ = possible;
   if (possible) set_deadline(JobDeadline::Kind::output, abort_timeout);
   for (const NodeId sink : sinks()) {

@@ -69,7 +69,9 @@ class RegionExecution {
   [[nodiscard]] const std::string& node_of_coordinators() const { return hosts_.front().info.node; }
   [[nodiscard]] bool hosts_gone() const;
   // Whether output was prepared, by this execution or an earlier one, and is still there.
-  [[nodiscard]] bool leaves_output() const { return (again_ || coordinators_opened_) && !output_removed_; }
+  [[nodiscard]] bool leaves_output() const {
+    return (again_ || coordinators_opened_) && !output_removed_;
+  }
   // Those that commit.
   [[nodiscard]] std::vector<NodeId> sinks() const;
 

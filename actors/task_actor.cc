@@ -143,15 +143,18 @@ Result<void> TaskActor::restore() {
   const SubtaskIndex subtask = deployment_.task.subtask;
   std::vector<RestoredState> restored;
   for (const ChainStage& stage : vertex.chain.stages) {
-    const KeyGroupSlice keys{key_group_range_of(subtask, vertex.parallelism, vertex.max_parallelism),
-                             vertex.max_parallelism};
-    auto state = deployment_.restore.state_of(stage.operator_name, subtask, vertex.parallelism, keys);
+    const KeyGroupSlice keys{
+        key_group_range_of(subtask, vertex.parallelism, vertex.max_parallelism),
+        vertex.max_parallelism};
+    auto state =
+        deployment_.restore.state_of(stage.operator_name, subtask, vertex.parallelism, keys);
     if (!state) return state.error();
     restored.push_back(*std::move(state));
   }
   std::vector<std::string> operators;
   for (const ChainStage& stage : vertex.chain.stages) operators.push_back(stage.operator_name);
-  core_->restore(std::move(restored), deployment_.restore.has_finished(operators, subtask, vertex.parallelism));
+  core_->restore(std::move(restored),
+                 deployment_.restore.has_finished(operators, subtask, vertex.parallelism));
   return {};
 }
 
@@ -273,7 +276,8 @@ void TaskActor::trigger(const InjectBarrier& barrier) {
 void TaskActor::end_checkpoint(const EndCheckpoint& end) {
   if (ended_ || !running_) return;
   if (end.completed) {
-    if (const auto done = core_->complete_checkpoint(end.checkpoint); !done) return fail(done.error());
+    if (const auto done = core_->complete_checkpoint(end.checkpoint); !done)
+      return fail(done.error());
   } else {
     core_->abort_checkpoint(end.checkpoint);
   }
@@ -293,7 +297,8 @@ void TaskActor::acknowledge(FrozenTask frozen) {
   for (auto& commit : frozen.chain.commits) {
     OperatorCommittables& of_sink = pending.committables.emplace_back();
     of_sink.operator_name = nodes[commit.node.value].name;
-    for (Committable& one : commit.committables) of_sink.committables.push_back(std::move(one.bytes));
+    for (Committable& one : commit.committables)
+      of_sink.committables.push_back(std::move(one.bytes));
   }
   auto operators = std::make_shared<std::vector<OperatorFrozen>>();
   for (auto& stage : frozen.chain.stages) {

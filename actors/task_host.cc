@@ -147,8 +147,9 @@ void TaskHost::deploy(const DeployTasks& deployment) {
   const auto restore = restore_point(deployment.restore_from);
   if (!restore) {
     for (const TaskId id : deployment.tasks) {
-      self_->send(options_.job_manager, TaskChanged{options_.attempt, id, TaskState::failed,
-                                                    shortened(restore.error()), {}, {}});
+      self_->send(
+          options_.job_manager,
+          TaskChanged{options_.attempt, id, TaskState::failed, shortened(restore.error()), {}, {}});
     }
     return;
   }

@@ -128,7 +128,7 @@ class TaskHost {
   std::shared_ptr<Network> network_;
   std::map<TaskId, Task> tasks_;
   std::map<NodeId, CoordinatorHandle> coordinators_;
-  StateWriterHandle state_writer_;        // of a job with checkpoints
+  StateWriterHandle state_writer_;       // of a job with checkpoints
   std::optional<RestorePoint> restore_;  // once it is read
   bool started_ = false;
 };

@@ -21,7 +21,7 @@ struct HarnessOptions {
   bool strict = false;                // records that do not parse fail the run, as with --strict
   bool chaining = true;               // false: every step in a task of its own
   ProcessingTime processing_time{0};  // at the beginning
-  JobSnapshot restored = {};             // a harness's snapshot(), of the same piece
+  JobSnapshot restored = {};          // a harness's snapshot(), of the same piece
 };
 
 // What has been fed to an input and not been read by its source yet. Elements come in order.

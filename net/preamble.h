@@ -14,7 +14,7 @@
 namespace weir {
 
 // Raised with every change of frames or messages.
-inline constexpr std::uint16_t wire_version = 2;
+inline constexpr std::uint16_t wire_version = 1;
 
 // What a connection is used for after the preamble.
 enum class ConnectionPurpose : std::uint8_t { control = 1, data = 2 };

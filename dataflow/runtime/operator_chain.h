@@ -110,7 +110,8 @@ class OperatorChain {
     OperatorContext context;
     std::unique_ptr<StateBackend> state;  // outlives the operator
     std::unique_ptr<Operator> op;
-    std::shared_ptr<std::vector<Split>> splits;  // of a source; brought up to date for each snapshot
+    std::shared_ptr<std::vector<Split>>
+        splits;  // of a source; brought up to date for each snapshot
     std::vector<std::unique_ptr<AnyOutput>> outputs;
     std::deque<std::pair<InputPort, Element>> slot;
     std::size_t position = 0;   // first row of the slot's batch not processed

@@ -29,7 +29,7 @@ class SteppedTasks {
   struct Options {
     bool strict = false;
     std::uint64_t random_seed = 0;  // for shuffles and the like
-    JobSnapshot restored = {};         // what a run of the same steps had; of any parallelism
+    JobSnapshot restored = {};      // what a run of the same steps had; of any parallelism
   };
 
   // The clock outlives the tasks.

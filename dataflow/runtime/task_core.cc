@@ -318,8 +318,8 @@ void TaskCore::act_on(ChannelIndex channel, const Alignment& alignment) {
 void TaskCore::acknowledge_snapshots() {
   while (auto snapshot = chain_.take_snapshot()) {
     const auto alignment = alignments_.extract(snapshot->checkpoint);
-    environment_->acknowledge(
-        {*std::move(snapshot), alignment.empty() ? std::chrono::nanoseconds{} : alignment.mapped()});
+    environment_->acknowledge({*std::move(snapshot), alignment.empty() ? std::chrono::nanoseconds{}
+                                                                       : alignment.mapped()});
   }
 }
 

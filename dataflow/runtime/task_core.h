@@ -88,7 +88,9 @@ class TaskCore {
     restored_as_finished_ = had_finished;
     chain_.restore(std::move(states));
   }
-  [[nodiscard]] Result<void> open() { return restored_as_finished_ ? Result<void>() : chain_.open(); }
+  [[nodiscard]] Result<void> open() {
+    return restored_as_finished_ ? Result<void>() : chain_.open();
+  }
   // Another window for an outgoing channel, once it is known where it leads. Requires that nothing has been sent on it.
   void set_window(std::uint32_t exchange, std::uint32_t consumer, std::uint64_t bytes);
 
@@ -161,7 +163,8 @@ class TaskCore {
 
   std::optional<BarrierAligner> aligner_;  // none for sources
   std::deque<CheckpointId> triggered_;     // of a source
-  std::map<CheckpointId, std::chrono::nanoseconds> alignments_;  // of barriers on their way through the chain
+  std::map<CheckpointId, std::chrono::nanoseconds>
+      alignments_;  // of barriers on their way through the chain
   bool restored_as_finished_ = false;
   bool end_announced_ = false;
   bool is_source_;

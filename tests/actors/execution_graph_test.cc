@@ -116,8 +116,7 @@ TEST_F(ExecutionGraphTest, commits_when_all_tasks_have_finished_and_it_may_and_f
   const auto tasks = graph_.tasks();
   for (std::size_t i = 0; i + 1 < tasks.size(); ++i)
     EXPECT_TRUE(graph_.on_task_changed(tasks[i], TaskState::finished, none).empty());
-  EXPECT_TRUE(
-      has<TasksFinished>(graph_.on_task_changed(tasks.back(), TaskState::finished, none)));
+  EXPECT_TRUE(has<TasksFinished>(graph_.on_task_changed(tasks.back(), TaskState::finished, none)));
   EXPECT_TRUE(has<Commit>(graph_.on_commit_allowed()));
   EXPECT_TRUE(graph_.on_commit_allowed().empty()) << "told twice";
   EXPECT_EQ(graph_.state(), JobState::running);

@@ -157,21 +157,25 @@ void describe(Job& job) {
   };
 
   if (which == "words") {
-    source("lines", [](std::uint64_t i) {
-      const auto word = [](std::uint64_t n) {
-        return std::string{static_cast<char>('a' + n % 26), static_cast<char>('a' + n / 26 % 26)};
-      };
-      return word(i % 97) + " " + word(i % 659) + " the end";
-    })
+    source("lines",
+           [](std::uint64_t i) {
+             const auto word = [](std::uint64_t n) {
+               return std::string{static_cast<char>('a' + n % 26),
+                                  static_cast<char>('a' + n / 26 % 26)};
+             };
+             return word(i % 97) + " " + word(i % 659) + " the end";
+           })
         .flat_map(words)
         .key_by(std::identity{})
         .count("count")
         .at_end()
         .to("out", csv_files(job.output()));
   } else if (which == "timers") {
-    source("clicks", [](std::uint64_t i) {
-      return Click{static_cast<std::uint32_t>(i * 7 % 311), {static_cast<std::int64_t>(i * 10)}};
-    })
+    source("clicks",
+           [](std::uint64_t i) {
+             return Click{static_cast<std::uint32_t>(i * 7 % 311),
+                          {static_cast<std::int64_t>(i * 10)}};
+           })
         .event_time(&Click::at, bounded(1s))
         .key_by(&Click::user)
         .process("slots", Slots{})
@@ -180,17 +184,22 @@ void describe(Job& job) {
     auto rules = source("rules", [](std::uint64_t i) {
       return Rule{static_cast<std::uint32_t>(i % 50), (i % 50) * 100};
     });
-    source("measurements", [](std::uint64_t i) {
-      return Measurement{static_cast<std::uint32_t>(i % 50), i * 7919 % 5000};
-    })
+    source("measurements",
+           [](std::uint64_t i) {
+             return Measurement{static_cast<std::uint32_t>(i % 50), i * 7919 % 5000};
+           })
         .key_by(&Measurement::kind)
         .connect(rules.broadcast())
         .process("judge", Judge{})
         .to("out", csv_files(job.output()));
   } else if (which == "join") {
-    auto payments = source("payments", [](std::uint64_t i) { return Payment{i, i * 3}; })
-                        .key_by(&Payment::order);
-    source("orders", [](std::uint64_t i) { return Order{i, i * 2}; })
+    auto payments = source("payments", [](std::uint64_t i) {
+                      return Payment{i, i * 3};
+                    }).key_by(&Payment::order);
+    source("orders",
+           [](std::uint64_t i) {
+             return Order{i, i * 2};
+           })
         .key_by(&Order::id)
         .connect(payments)
         .process("settle", Settle{})

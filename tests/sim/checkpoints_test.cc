@@ -116,8 +116,8 @@ testing::AssertionResult is_exact(const Ledger& ledger) {
     const std::int64_t of_key =
         static_cast<std::int64_t>((record_count - 1 - row.first) / key_count + 1);
     if (times != 1 || row.second < 1 || row.second > of_key) {
-      return testing::AssertionFailure() << "key " << row.first << ", count " << row.second << ", "
-                                         << times << " times";
+      return testing::AssertionFailure()
+             << "key " << row.first << ", count " << row.second << ", " << times << " times";
     }
   }
   return testing::AssertionSuccess();
