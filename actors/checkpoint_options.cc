@@ -107,7 +107,7 @@ Result<void> CheckpointOptions::read_checkpoints(CheckpointSettings& checkpoints
         "checkpoints go");
   }
   auto path = checkpoint_directory_path(directory_);
-  if (!path) return usage("--checkpoint-dir: " + path.error().message);
+  if (!path) return path.error();
   // Task processes may have another working directory.
   checkpoints.directory = std::filesystem::absolute(*path).lexically_normal().string();
   return checkpoints.check();

@@ -116,6 +116,8 @@ void JobCheckpoints::take_stored(const CheckpointStored& stored) {
     last_.reset();
     if (stored.error) {
       job_manager_->note("last checkpoint", *stored.error);
+      // Without it a commit that is interrupted cannot be repeated; a job that tolerates failed checkpoints takes that risk.
+      if (settings_.tolerable_failures > 0) return job_manager_->allow_commit();
       return job_manager_->for_each_execution(
           [&](RegionExecution& execution) { execution.fail(*stored.error); });
     }
