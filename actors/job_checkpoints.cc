@@ -71,6 +71,12 @@ void JobCheckpoints::on_failed(const std::vector<VertexId>& region, const Error&
     acknowledged_.erase({task.vertex, task.subtask});
   }
   last_.reset();
+  if (last_taken_) {  // its id, which the coordinator does not know of, is not used again
+    CheckpointPast past{{last_taken_->value + 1}, {}};
+    if (completed_.value > 0) past.completed.push_back(completed_);
+    coordinator_.emplace(settings_, participants_, std::move(past));
+    last_taken_.reset();
+  }
   perform(coordinator_->on_region_failed(tasks, cause, now()));
 }
 
@@ -145,11 +151,7 @@ void JobCheckpoints::store_last() {
   store.id = coordinator_->next_id();
   store.triggered = job_->engine->clock->processing_time();
   for (const auto& [task, name] : participants_.tasks) store.finished.insert(task);
-  last_ = store.id;
-  CheckpointPast past{{store.id.value + 1}, {}};
-  if (completed_.value > 0) past.completed.push_back(completed_);
-  past.completed.push_back(store.id);
-  coordinator_.emplace(settings_, participants_, std::move(past));
+  last_ = last_taken_ = store.id;
   write(std::move(store));
 }
 

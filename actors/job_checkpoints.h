@@ -72,8 +72,9 @@ class JobCheckpoints {
   SnapshotPlan plan_;
   std::map<TaskId, CheckpointId> acknowledged_;  // the last one of each task
   CheckpointId completed_{0};
-  std::optional<CheckpointId> last_;      // that store_last() has begun
-  std::optional<MonotonicTime> wake_at_;  // a reminder is under way
+  std::optional<CheckpointId> last_taken_;  // by store_last(), whether it is stored yet or not
+  std::optional<CheckpointId> last_;        // that store_last() has begun
+  std::optional<MonotonicTime> wake_at_;    // a reminder is under way
   std::uint32_t being_stored_ = 0;
   std::vector<RegionIndex> looking_;  // for a checkpoint, once none is being stored
 };

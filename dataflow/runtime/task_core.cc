@@ -129,7 +129,11 @@ void TaskCore::add_credit(std::uint32_t exchange, std::uint32_t consumer, std::u
 }
 
 Result<void> TaskCore::add_split(Split split) {
-  WEIR_CHECK(splits_ == SplitState::asked);
+  WEIR_CHECK(splits_ == SplitState::asked && !held_split_);
+  if (!triggered_.empty() || chain_.head_is_busy()) {
+    held_split_ = HeldSplit{std::move(split), triggered_.size()};
+    return {};
+  }
   splits_ = SplitState::unasked;
   return chain_.source().add_split(std::move(split));
 }
@@ -222,9 +226,14 @@ Result<bool> TaskCore::feed_head(const StepBudget& budget) {
 Result<bool> TaskCore::poll_source(const StepBudget& budget) {
   const ProcessingTime now = clock_->processing_time();
   if (source_ended_) return false;
+  if (held_split_ && held_split_->barriers_before == 0) {
+    splits_ = SplitState::unasked;
+    WEIR_TRY(chain_.source().add_split(std::exchange(held_split_, std::nullopt)->split));
+  }
   if (!triggered_.empty()) {
     chain_.feed(InputPort{0}, Barrier{triggered_.front()});
     triggered_.pop_front();
+    if (held_split_) --held_split_->barriers_before;
     return true;
   }
   if (splits_ == SplitState::asked) return false;
@@ -299,7 +308,12 @@ void TaskCore::end_channel(ChannelIndex channel, InputPort port) {
 }
 
 void TaskCore::abort_checkpoint(CheckpointId checkpoint) {
-  std::erase(triggered_, checkpoint);
+  const auto aborted = std::ranges::find(triggered_, checkpoint);
+  if (aborted != triggered_.end()) {
+    const auto position = static_cast<std::size_t>(aborted - triggered_.begin());
+    if (held_split_ && position < held_split_->barriers_before) --held_split_->barriers_before;
+    triggered_.erase(aborted);
+  }
   if (aligner_) act_on({}, aligner_->on_cancel(checkpoint));
 }
 

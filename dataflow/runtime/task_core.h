@@ -163,6 +163,13 @@ class TaskCore {
 
   std::optional<BarrierAligner> aligner_;  // none for sources
   std::deque<CheckpointId> triggered_;     // of a source
+  // A split that came behind barriers which the source has not passed on yet: the enumerator has it in those
+  // checkpoints, so the reader must not.
+  struct HeldSplit {
+    Split split;
+    std::size_t barriers_before;
+  };
+  std::optional<HeldSplit> held_split_;
   std::map<CheckpointId, std::chrono::nanoseconds>
       alignments_;  // of barriers on their way through the chain
   bool restored_as_finished_ = false;

@@ -2,7 +2,8 @@
 //
 //   words    counts of the words in a text, at the end
 //   timers   per user and ten seconds: the clicks, told by a timer of event time
-//   rules    each measurement judged by the limit of its kind, which comes in a broadcast stream, before or after it
+//   rules    each measurement judged by the limit of its kind, which comes in a broadcast stream, before or after it;
+//            that stream ends early, so checkpoints have finished tasks
 //   join     pairs of an order and its payment, whichever comes first
 //   lanes    two pipelines that share nothing; the second fails at --fail-at, once
 #include <filesystem>
@@ -181,9 +182,12 @@ void describe(Job& job) {
         .process("slots", Slots{})
         .to("out", csv_files(job.output()));
   } else if (which == "rules") {
-    auto rules = source("rules", [](std::uint64_t i) {
-      return Rule{static_cast<std::uint32_t>(i % 50), (i % 50) * 100};
-    });
+    // Has ended long before the measurements.
+    auto rules = job.source("rules", generator(
+                                         [](std::uint64_t i) {
+                                           return Rule{static_cast<std::uint32_t>(i), i * 100};
+                                         },
+                                         {.count = 50}));
     source("measurements",
            [](std::uint64_t i) {
              return Measurement{static_cast<std::uint32_t>(i % 50), i * 7919 % 5000};
