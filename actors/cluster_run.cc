@@ -187,9 +187,7 @@ int run_on_cluster(const CommandLine& line, const JobInputs& inputs, const Physi
   if (!program) return give_up(program.error());
   if (interrupts() > 0) return exit_interrupted;
   const JobId job{fresh_seed()};
-  const auto submitted =
-      submit(**cluster, job, make_job_graph(plan),
-             {.strict = line.strict, .slot_timeout = line.slot_timeout}, *program);
+  const auto submitted = submit(**cluster, job, make_job_graph(plan), line.settings, *program);
   if (!submitted && submitted.error().code == Errc::cluster_unreachable) {
     return give_up({submitted.error().code, submitted.error().message +
                                                 "; the job may have been accepted: job --cluster " +

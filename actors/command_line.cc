@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "actors/checkpoint_options.h"
 #include "state/key_groups.h"
 
 namespace weir {
@@ -37,7 +38,7 @@ struct FixedOptions {
         ->check(at_least_one);
     app.add_option("--name", to.job_name, "name of the job; default: the program's")
         ->type_name("TEXT");
-    app.add_flag("--strict", to.strict, "fail at the first record that does not parse");
+    app.add_flag("--strict", to.settings.strict, "fail at the first record that does not parse");
     app.add_flag_callback(
         "--no-chaining", [&to] { to.chaining = false; }, "run each step as an actor of its own");
     app.add_flag("--explain", to.explain, "print the plans and stop");
@@ -48,6 +49,7 @@ struct FixedOptions {
     app.add_option("--slot-timeout", slot_timeout,
                    "how long the job may wait for free slots; default: 5m")
         ->type_name("TIME");
+    checkpoints.add_to(app);
     app.add_option("--log-level", log_level, "debug, info, warning, error or off; default: warning")
         ->type_name("LEVEL");
     app.add_option("--log-file", to.log_file, "log there; default: standard error")
@@ -59,6 +61,7 @@ struct FixedOptions {
   }
 
   CLI::App app;
+  CheckpointOptions checkpoints;
   std::string slot_timeout;
   std::string log_level;
   std::string config;
@@ -202,8 +205,9 @@ Result<CommandLine> read_command_line(int argc, const char* const* argv,
     const auto timeout = parse_duration(fixed.slot_timeout);
     if (!timeout)
       return usage("--slot-timeout is '" + fixed.slot_timeout + "' but " + timeout.error().message);
-    line.slot_timeout = *timeout;
+    line.settings.slot_timeout = *timeout;
   }
+  WEIR_TRY(fixed.checkpoints.read(line.settings));
   auto extras = read_extras(fixed.app.remaining());
   if (!extras) return extras.error();
   line.job_options = *std::move(extras);

@@ -23,13 +23,12 @@ struct CommandLine {
   std::optional<std::uint32_t> max_parallelism;
   bool chaining = true;
   bool explain = false;
-  bool strict = false;
   bool help = false;
   bool version = false;
   std::string cluster;      // HOST:PORT of a master; empty: run here
   std::string secret_file;  // of the cluster
   bool detached = false;
-  Duration slot_timeout = JobSettings{}.slot_timeout;
+  JobSettings settings;
   LogLevel log_level = LogLevel::warning;
   std::string log_file;
   std::map<std::string, GivenOption> job_options;  // by name, without dashes

@@ -19,12 +19,19 @@ class FaultInjection {
   virtual ~FaultInjection() = default;
   [[nodiscard]] virtual bool loses_credit(const ReturnCredit&) { return false; }
   [[nodiscard]] virtual bool loses_acknowledgement(const TaskChanged&) { return false; }
+  [[nodiscard]] virtual bool loses_checkpoint_acknowledgement(const AcknowledgeCheckpoint&) {
+    return false;
+  }
   // Whether a deployment is sent twice, as a retry would.
   [[nodiscard]] virtual bool duplicates(const DeployTasks&) { return false; }
   // Planted bugs, which the simulation must find: a TaskHost that deploys again what it has deployed; a ResourceManager
   // that takes the heartbeat of any registration for a current one.
   [[nodiscard]] virtual bool forgets_what_it_deployed() { return false; }
   [[nodiscard]] virtual bool ignores_registrations() { return false; }
+  // Planted bugs of checkpoints: a committer is told to commit twice; a restart begins from the checkpoint before the
+  // last.
+  [[nodiscard]] virtual bool commits_twice() { return false; }
+  [[nodiscard]] virtual bool restores_the_one_before() { return false; }
   // A task asks before each step; an error fails it.
   [[nodiscard]] virtual std::optional<Error> fails(TaskId) { return std::nullopt; }
 };
@@ -39,6 +46,8 @@ struct EngineContext {
   // Those that have; shared with them, who may outlive the context by a moment.
   std::shared_ptr<OwnThreads> own_threads = std::make_shared<OwnThreads>();
   FaultInjection* faults = nullptr;  // may be null
+  // Where checkpoints go instead of files, in simulation; null: into the directory that the job names.
+  std::shared_ptr<SnapshotStorage> snapshot_storage = {};
   // How often task hosts report their figures; 0: only at the end of a task.
   Duration report_interval{200};
   // Between processes: how often signs of life are sent and looked for, and after what silence a peer counts as lost.

@@ -7,12 +7,14 @@
 
 namespace weir {
 
-ExecutionGraph::ExecutionGraph(const JobGraph& graph) : slots_needed_(weir::slots_needed(graph)) {
-  for (const JobNode& node : graph.nodes) {
-    if (node.has_coordinator()) unopened_.push_back(node.id);
-    if (node.commits) sinks_.push_back(node.id);
-  }
-  for (const JobVertex& vertex : graph.vertices) {
+ExecutionGraph::ExecutionGraph(const JobGraph& graph, const std::vector<VertexId>& region) {
+  for (const VertexId id : region) {
+    const JobVertex& vertex = graph.vertex(id);
+    for (const NodeId stage : vertex.stages) {
+      const JobNode& node = graph.node(stage);
+      if (node.has_coordinator()) unopened_.push_back(node.id);
+      if (node.commits) sinks_.push_back(node.id);
+    }
     for (std::uint32_t i = 0; i < vertex.parallelism; ++i) tasks_[{vertex.id, {i}}] = {};
   }
   WEIR_CHECK(!tasks_.empty());
@@ -22,7 +24,7 @@ ExecutionGraph::ExecutionGraph(const JobGraph& graph) : slots_needed_(weir::slot
 std::vector<JobAction> ExecutionGraph::on_start() {
   if (state_ != JobState::initializing) return {};
   state_ = JobState::created;
-  return {AskForSlots{slots_needed_}};
+  return {AskForSlots{}};
 }
 
 std::vector<JobAction> ExecutionGraph::on_slots_granted() {
@@ -58,9 +60,8 @@ std::vector<JobAction> ExecutionGraph::on_task_deployed(TaskId id) {
   return {StartAllTasks{}};
 }
 
-std::vector<JobAction> ExecutionGraph::on_task_changed(
-    TaskId id, TaskState state, const std::optional<Error>& error,
-    std::map<NodeId, std::vector<Committable>> commits) {
+std::vector<JobAction> ExecutionGraph::on_task_changed(TaskId id, TaskState state,
+                                                       const std::optional<Error>& error) {
   Task& task = tasks_.at(id);
   if (is_terminal(task.state) || is_terminal(state_)) return {};
   if (task.state == TaskState::canceling && !is_terminal(state)) return {};
@@ -71,23 +72,30 @@ std::vector<JobAction> ExecutionGraph::on_task_changed(
     keep_better(cause);
     return advance_ending();
   }
-  if (state == TaskState::finished) {
-    for (auto& [sink, of_sink] : commits) {
-      auto& all_of_sink = committables_[sink];
-      std::ranges::move(of_sink, std::back_inserter(all_of_sink));
-    }
-  }
   if (is_ending()) return advance_ending();
-  if (!all([](TaskState s) { return s == TaskState::finished; })) return {};
+  std::vector<JobAction> actions;
+  const auto is_up = [](TaskState s) {
+    return s == TaskState::running || s == TaskState::finished;
+  };
+  if (!all_running_ && all(is_up)) {
+    all_running_ = true;
+    actions.emplace_back(AllRunning{});
+  }
+  if (all([](TaskState s) { return s == TaskState::finished; }))
+    actions.emplace_back(TasksFinished{});
+  return actions;
+}
+
+std::vector<JobAction> ExecutionGraph::on_commit_allowed() {
+  const bool all_finished = all([](TaskState s) { return s == TaskState::finished; });
+  if (state_ != JobState::running || committing_ || !all_finished) return {};
   if (sinks_.empty()) {
     state_ = JobState::finished;
-    return {EndJob{}};
+    return {EndExecution{}};
   }
   committing_ = true;
   awaited_ = sinks_;
-  Commit commit;
-  for (const NodeId sink : sinks_) commit.by_sink[sink] = std::move(committables_[sink]);
-  return {std::move(commit)};
+  return {Commit{}};
 }
 
 std::vector<JobAction> ExecutionGraph::on_committed(NodeId sink,
@@ -101,7 +109,7 @@ std::vector<JobAction> ExecutionGraph::on_committed(NodeId sink,
     return advance_ending();
   }
   state_ = JobState::finished;
-  return {EndJob{}};
+  return {EndExecution{}};
 }
 
 std::vector<JobAction> ExecutionGraph::on_aborted(NodeId sink) {
@@ -123,7 +131,7 @@ std::vector<JobAction> ExecutionGraph::on_failure(Error error) {
   error_ = std::move(error);
   if (committing_) {
     state_ = JobState::failed;
-    return {EndJob{}};
+    return {EndExecution{}};
   }
   return begin_ending(JobState::failing);
 }
@@ -175,7 +183,7 @@ std::vector<JobAction> ExecutionGraph::advance_ending() {
   }
   if (!awaited_.empty()) return {};
   state_ = state_ == JobState::failing ? JobState::failed : JobState::canceled;
-  return {EndJob{}};
+  return {EndExecution{}};
 }
 
 std::vector<TaskId> ExecutionGraph::tasks() const {

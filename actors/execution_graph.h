@@ -1,4 +1,4 @@
-// The life of a job: which tasks it has, what state each is in, and what is to be done next.
+// One execution of a region of a job: which tasks it has, what state each is in, and what is to be done next.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,11 @@
 #include "actors/job_status.h"
 #include "base/result.h"
 #include "dataflow/plan/job_graph.h"
-#include "dataflow/sink.h"
 
 namespace weir {
 
-// What a JobManager does when its execution graph says so.
-struct AskForSlots {
-  std::uint32_t count;
-};
+// What is done when an execution graph says so.
+struct AskForSlots {};
 struct StartHosts {};           // a TaskHost at each TaskManager that gave slots
 struct OpenAllCoordinators {};  // all hosts are there
 struct DeployAllTasks {};       // each to the slot of its subtask index
@@ -26,13 +23,14 @@ struct StartAllTasks {};        // all are deployed: tell the hosts where the ot
 struct Cancel {
   std::vector<TaskId> tasks;
 };
-struct Commit {
-  std::map<NodeId, std::vector<Committable>> by_sink;
-};
-struct Abort {};   // what sinks have written becomes invisible for good
-struct EndJob {};  // the state is terminal: tell the Dispatcher, give the slots back
-using JobAction = std::variant<AskForSlots, StartHosts, OpenAllCoordinators, DeployAllTasks,
-                               StartAllTasks, Cancel, Commit, Abort, EndJob>;
+struct AllRunning {};     // every task runs, or has finished already
+struct TasksFinished {};  // every task has: what sinks have written may be committed
+struct Commit {};         // by each sink's committer
+struct Abort {};          // what sinks have written becomes invisible for good
+struct EndExecution {};   // the state is terminal
+using JobAction =
+    std::variant<AskForSlots, StartHosts, OpenAllCoordinators, DeployAllTasks, StartAllTasks,
+                 Cancel, AllRunning, TasksFinished, Commit, Abort, EndExecution>;
 
 // A pure state machine: events in, actions out. Not thread-safe. Events of tasks and coordinators
 // that have ended, or of calls already answered, are ignored, so messages may come twice, late, or
@@ -42,12 +40,13 @@ using JobAction = std::variant<AskForSlots, StartHosts, OpenAllCoordinators, Dep
 //                     any of these → failing → failed, or → cancelling → canceled
 //
 // Invariants: a terminal job has only terminal tasks or was given up by on_cancel_timeout; it
-// commits only when every task has finished, and it aborts after a commit only if that failed; the
+// commits only when every task has finished and it is allowed to, and it aborts after a commit only if that failed; the
 // first error is kept, unless it only says that a connection failed and a cause for that comes
 // before the end.
 class ExecutionGraph {
  public:
-  explicit ExecutionGraph(const JobGraph& graph);
+  // Of the vertices of one region, see pipelined_regions.
+  ExecutionGraph(const JobGraph& graph, const std::vector<VertexId>& region);
 
   [[nodiscard]] std::vector<JobAction> on_start();
   [[nodiscard]] std::vector<JobAction> on_slots_granted();
@@ -55,9 +54,10 @@ class ExecutionGraph {
   [[nodiscard]] std::vector<JobAction> on_coordinator_opened(NodeId node,
                                                              const std::optional<Error>& error);
   [[nodiscard]] std::vector<JobAction> on_task_deployed(TaskId task);
-  [[nodiscard]] std::vector<JobAction> on_task_changed(
-      TaskId task, TaskState state, const std::optional<Error>& error,
-      std::map<NodeId, std::vector<Committable>> commits = {});
+  [[nodiscard]] std::vector<JobAction> on_task_changed(TaskId task, TaskState state,
+                                                       const std::optional<Error>& error);
+  // After TasksFinished: the rest of the job has, too.
+  [[nodiscard]] std::vector<JobAction> on_commit_allowed();
   [[nodiscard]] std::vector<JobAction> on_committed(NodeId sink, const std::optional<Error>& error);
   [[nodiscard]] std::vector<JobAction> on_aborted(NodeId sink);
   [[nodiscard]] std::vector<JobAction> on_cancel();
@@ -91,13 +91,12 @@ class ExecutionGraph {
   JobState state_ = JobState::initializing;
   std::optional<Error> error_;
   std::map<TaskId, Task> tasks_;
-  std::uint32_t slots_needed_;
   std::vector<NodeId> unopened_;  // coordinators not yet open
   std::vector<NodeId> sinks_;     // those with a committer
-  std::map<NodeId, std::vector<Committable>> committables_;
-  std::vector<NodeId> awaited_;  // sinks whose commit or abort is under way
+  std::vector<NodeId> awaited_;   // sinks whose commit or abort is under way
   bool hosts_started_ = false;
   bool started_ = false;
+  bool all_running_ = false;
   bool committing_ = false;
   bool aborting_ = false;
   bool tasks_given_up_ = false;

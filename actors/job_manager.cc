@@ -1,16 +1,31 @@
 #include "actors/job_manager.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
 namespace weir {
 namespace {
 
-// How long the two words on a host's end, its own silence and its TaskManager's report, may be apart.
-constexpr Duration exit_report_wait{2'000};
-constexpr Duration commit_timeout{600'000};
-constexpr Duration abort_timeout{60'000};
+// Mistakes that a restart repeats.
+bool is_recoverable(const Error& error) {
+  switch (error.code) {
+    case Errc::bad_option:
+    case Errc::invalid_plan:
+    case Errc::input_missing:
+    case Errc::output_exists:
+    case Errc::plan_mismatch:
+    case Errc::state_mismatch:
+    case Errc::task_stuck:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// How long an execution's hosts may take to be gone before the next one begins beside them.
+constexpr Duration hosts_gone_timeout{10'000};
 
 std::string seconds(Duration duration) {
   return std::to_string(duration.count() / 1000) + " s";
@@ -21,314 +36,463 @@ std::string seconds(Duration duration) {
 void JobManager::begin(JobManagerHandle::base* self, const EngineContext& engine,
                        SubmitJob submission, DispatcherHandle dispatcher,
                        ResourceManagerHandle resource_manager) {
-  self_ = self;
-  engine_ = &engine;
-  submission_ = std::move(submission);
-  dispatcher_ = std::move(dispatcher);
+  job_.self = self;
+  job_.engine = &engine;
+  job_.submission = std::move(submission);
+  job_.dispatcher = std::move(dispatcher);
+  job_.log = engine.logger.about("job " + job_.submission.graph.job_name);
+  job_.owner = this;
   resource_manager_ = std::move(resource_manager);
-  log_ = engine.logger.about("job " + submission_.graph.job_name);
   submitted_at_ = engine.clock->processing_time();
-  heartbeats_.emplace(engine.heartbeat_interval, engine.heartbeat_timeout);
-  self_->set_down_handler([this](const caf::down_msg& down) { on_down(down); });
+  self->set_down_handler([this](const caf::down_msg& down) { on_down(down); });
 
+  const JobGraph& graph = job_.submission.graph;
   std::uint32_t next_slot = 0;
-  for (const JobVertex& vertex : submission_.graph.vertices) {
+  for (const JobVertex& vertex : graph.vertices) {
     for (std::uint32_t i = 0; i < vertex.parallelism; ++i) {
       reports_[{vertex.id, {i}}].task = {vertex.id, {i}};
     }
-    if (first_slot_of_group_.contains(vertex.slot_group)) continue;
-    first_slot_of_group_[vertex.slot_group] = next_slot;
+    if (job_.first_slot_of_group.contains(vertex.slot_group)) continue;
+    job_.first_slot_of_group[vertex.slot_group] = next_slot;
     std::uint32_t widest = 0;
-    for (const JobVertex& other : submission_.graph.vertices) {
+    for (const JobVertex& other : graph.vertices) {
       if (other.slot_group == vertex.slot_group) widest = std::max(widest, other.parallelism);
     }
     next_slot += widest;
   }
-  graph_.emplace(submission_.graph);
+  slots_.resize(next_slot);
+  for (auto& vertices : pipelined_regions(graph))
+    regions_.push_back({.vertices = std::move(vertices)});
+  job_.region_count = static_cast<std::uint32_t>(regions_.size());
+  const JobSettings& settings = job_.submission.settings;
+  restarts_ = make_restart_strategy(settings.restarts, Random(job_.submission.job.value));
+  if (settings.checkpoints.enabled()) checkpoints_.emplace(job_, *this);
 }
 
 void JobManager::start() {
-  perform(graph_->on_start());
+  if (checkpoints_) {
+    if (const auto opened = checkpoints_->open(); !opened) {
+      for (std::uint32_t i = 0; i < regions_.size(); ++i) make_execution({i}, {});
+      return fail_job(opened.error());
+    }
+  }
+  for (std::uint32_t i = 0; i < regions_.size(); ++i) {
+    make_execution({i}, job_.submission.settings.restore_from);
+  }
+  for (Region& region : regions_) region.execution->start();
+}
+
+void JobManager::make_execution(RegionIndex index, std::string restore_from) {
+  Region& region = regions_[index.value];
+  last_attempt_ = {last_attempt_.value + 1};
+  ++region.number;
+  region.waits_for_slots = region.tasks_finished = region.ended = region.decided = false;
+  region.restart_after.reset();
+  const bool again = region.execution != nullptr && region.execution->leaves_output();
+  region.execution = std::make_unique<RegionExecution>(job_, index, region.vertices, last_attempt_,
+                                                       std::move(restore_from), again);
 }
 
 void JobManager::cancel() {
-  log_.info("cancel requested");
-  perform(graph_->on_cancel());
+  if (over_ || ending_ || committing_) return;
+  job_.log.info("cancel requested");
+  ending_ = JobState::cancelling;
+  for (Region& region : regions_) region.execution->cancel();
+  end_job_if_over();
+}
+
+// The rest of the job is cancelled; it failed.
+void JobManager::fail_job(const Error& error) {
+  if (over_) return;
+  if (!ending_) {
+    ending_ = JobState::failing;
+    error_ = error;
+  }
+  for (Region& region : regions_) region.execution->cancel();
+  end_job_if_over();
+}
+
+RegionExecution* JobManager::find(AttemptId attempt) {
+  for (Region& region : regions_) {
+    if (region.execution != nullptr && region.execution->attempt() == attempt)
+      return region.execution.get();
+  }
+  return nullptr;
+}
+
+const JobManager::Region& JobManager::region_of(TaskId task) const {
+  for (const Region& region : regions_) {
+    if (std::ranges::find(region.vertices, task.vertex) != region.vertices.end()) return region;
+  }
+  WEIR_CHECK(false);
+}
+
+bool JobManager::has_finished(TaskId task) const {
+  const Region& region = region_of(task);
+  return region.execution != nullptr &&
+         region.execution->graph().state_of(task) == TaskState::finished;
+}
+
+// ---- Slots ----------------------------------------------------------------------------------------------------------
+
+void JobManager::ask_for_slots(RegionExecution& execution) {
+  const Duration timeout = job_.submission.settings.slot_timeout;
+  Region& region = region_of(execution);
+  region.waits_for_slots = true;
+  region.slots_deadline = job_.engine->clock->processing_time() + timeout;
+  set_deadline(JobDeadline::Kind::slots, timeout, execution.attempt());
+  fill_waiting_regions();
+}
+
+// What is missing is asked for in one request; what comes goes to whoever waits.
+void JobManager::fill_waiting_regions() {
+  std::set<std::uint32_t> missing;
+  for (const Region& region : regions_) {
+    if (!region.waits_for_slots) continue;
+    for (const std::uint32_t slot : region.execution->slots()) {
+      if (!slots_[slot]) missing.insert(slot);
+    }
+  }
+  if (missing.size() > requested_) {
+    const auto count = static_cast<std::uint32_t>(missing.size() - requested_);
+    requested_ += count;
+    job_.self->send(resource_manager_, RequestSlots{job_.submission.job, count,
+                                                    caf::actor_cast<JobManagerHandle>(job_.self)});
+  }
+  for (Region& region : regions_) {
+    const auto& slots = region.execution->slots();
+    const bool has_all =
+        std::ranges::all_of(slots, [&](std::uint32_t slot) { return slots_[slot].has_value(); });
+    if (!region.waits_for_slots || !has_all) continue;
+    region.waits_for_slots = false;
+    region.execution->on_slots(slots_);
+  }
 }
 
 void JobManager::on_slots_granted(const SlotsGranted& grant) {
-  if (graph_->state() != JobState::created)
-    return;  // the Dispatcher gives them back when the job ends
   waiting_for_.clear();
+  requested_ -= std::min(requested_, static_cast<std::uint32_t>(grant.slots.size()));
+  auto free = slots_.begin();
   for (const GrantedSlot& slot : grant.slots) {
-    const auto found = std::ranges::find_if(
-        hosts_, [&](const Host& host) { return host.task_manager == slot.task_manager; });
-    slots_.push_back({static_cast<std::uint32_t>(found - hosts_.begin())});
-    if (found == hosts_.end()) {
-      hosts_.push_back({slot.task_manager, 1, {}, {slot.node, 0, {}}, false, {}, false});
-    } else {
-      ++found->slots;
-    }
+    free = std::find(free, slots_.end(), std::nullopt);
+    if (free == slots_.end()) break;  // given back with the others when the job ends
+    *free = slot;
   }
-  perform(graph_->on_slots_granted());
+  fill_waiting_regions();
 }
 
 void JobManager::on_slots_refused(const SlotsRefused& refusal) {
   waiting_for_ = refusal.missing;
-  log_.info("waits for " + waiting_for_);
+  job_.log.info("waits for " + waiting_for_);
 }
 
 void JobManager::on_task_manager_lost(const TaskManagerLost& lost) {
-  for (std::uint32_t i = 0; i < hosts_.size(); ++i) {
-    if (hosts_[i].task_manager == lost.task_manager) lose_host({i}, lost.error);
+  for (auto& slot : slots_) {
+    if (slot && slot->task_manager == lost.task_manager) slot.reset();
   }
+  for (Region& region : regions_)
+    region.execution->on_task_manager_lost(lost.task_manager, lost.error);
+  fill_waiting_regions();
 }
 
-void JobManager::on_host_started(const TaskHostStarted& started) {
-  if (started.host.value >= hosts_.size()) return;
-  Host& host = hosts_[started.host.value];
-  if (host.handle || host.lost) return;  // told twice
-  if (started.error) {
-    note({}, host.info.node, *started.error);
-    return perform(graph_->on_failure(*started.error));
-  }
-  if (!started.handle) return;  // it has ended meanwhile
-  host.handle = started.handle;
-  host.info.process = started.process;
-  host.info.data_address = started.data_address;
-  self_->monitor(host.handle);
-  heartbeats_->add(started.host, engine_->clock->now());
-  if (std::ranges::all_of(hosts_, [](const Host& h) { return bool(h.handle); }))
-    perform(graph_->on_hosts_started());
-}
-
-void JobManager::on_host_exited(const TaskHostExited& exited) {
-  if (exited.host.value >= hosts_.size()) return;
-  Host& host = hosts_[exited.host.value];
-  if (exited.alive) return perform(graph_->on_cancel_timeout(stuck_tasks()));
-  host.exit = exited.error;
-  if (!host.handle || host.down) return lose_host(exited.host, exited.error);
-  set_deadline(JobDeadline::Kind::host_exit, exit_report_wait, exited.host);
-}
+// ---- Executions -----------------------------------------------------------------------------------------------------
 
 void JobManager::on_host_report(const TaskHostReport& report) {
-  heartbeats_->beat(report.host, engine_->clock->now());
+  RegionExecution* execution = find(report.attempt);
+  if (execution == nullptr) return;
+  execution->beat(report.host);
   for (const TaskReport& of_task : report.tasks) {
     const auto found = reports_.find(of_task.task);
-    if (found != reports_.end() && !is_terminal(graph_->state_of(of_task.task)))
+    if (found != reports_.end() && execution->graph().knows(of_task.task) &&
+        !is_terminal(execution->graph().state_of(of_task.task)))
       found->second = of_task;
   }
   printed_.append(report.printed, report.printed_dropped);
 }
 
 void JobManager::on_coordinator_opened(const CoordinatorOpened& opened) {
-  const bool source = submission_.graph.node(opened.node).role == StageRole::source;
+  RegionExecution* execution = find(opened.attempt);
+  if (execution == nullptr) return;
+  const bool source = job_.submission.graph.node(opened.node).role == StageRole::source;
   if (opened.total_units) {
     total_units_[opened.node] = *opened.total_units;
   } else if (source) {
     all_totals_known_ = false;
   }
-  if (opened.error) {
-    note("coordinator of " + submission_.graph.node(opened.node).name, coordinator_host().info.node,
-         *opened.error);
-  }
-  perform(graph_->on_coordinator_opened(opened.node, opened.error));
-}
-
-void JobManager::on_tasks_deployed(const TasksDeployed& deployed) {
-  for (const TaskId task : deployed.tasks) {
-    if (graph_->knows(task)) perform(graph_->on_task_deployed(task));
-  }
+  execution->on_coordinator_opened(opened);
 }
 
 void JobManager::on_task_changed(const TaskChanged& change) {
-  if (!graph_->knows(change.task)) return;
+  RegionExecution* execution = find(change.attempt);
+  if (execution == nullptr || !execution->graph().knows(change.task)) return;
   if (change.report) reports_[change.task] = *change.report;
-  if (change.state == TaskState::failed && change.error &&
-      !is_terminal(graph_->state_of(change.task))) {
-    note(name_of(change.task), hosts_[host_of(change.task).value].info.node, *change.error);
+  if (change.state == TaskState::finished &&
+      !is_terminal(execution->graph().state_of(change.task))) {
+    const CheckpointId next = checkpoints_ ? checkpoints_->next_of(change.task) : CheckpointId{1};
+    for (const auto& commit : change.commits) {
+      pending_commits_.add(commit.node, next, commit.committables);
+    }
+    if (checkpoints_) checkpoints_->on_task_finished(change.task);
   }
-  std::map<NodeId, std::vector<Committable>> commits;
-  for (const auto& commit : change.commits) commits[commit.node] = commit.committables;
-  perform(graph_->on_task_changed(change.task, change.state, change.error, std::move(commits)));
-}
-
-void JobManager::relay(const RequestSplit& request) {
-  if (coordinator_host().handle) self_->send(coordinator_host().handle, request);
-}
-
-void JobManager::relay(const SplitAssigned& answer) {
-  if (!graph_->knows(answer.reader)) return;
-  const Host& host = hosts_[host_of(answer.reader).value];
-  if (host.handle) self_->send(host.handle, answer);
+  execution->on_task_changed(change);
 }
 
 void JobManager::on_committed(const OutputCommitted& committed) {
-  if (committed.error) {
-    note("committer of " + submission_.graph.node(committed.node).name,
-         coordinator_host().info.node, *committed.error);
+  RegionExecution* execution = find(committed.attempt);
+  if (execution == nullptr) return;
+  if (!committed.error && committed.checkpoint)
+    pending_commits_.on_committed(committed.node, *committed.checkpoint);
+  execution->on_committed(committed);
+}
+
+void JobManager::on_all_running(RegionExecution& execution) {
+  Region& region = region_of(execution);
+  if (region.number > 1) job_.log.info("runs again, attempt " + std::to_string(region.number));
+  if (checkpoints_) checkpoints_->on_running(region.vertices);
+}
+
+void JobManager::on_tasks_finished(RegionExecution& execution) {
+  region_of(execution).tasks_finished = true;
+  commit_if_all_finished();
+}
+
+// All or nothing: output of a part of a job that has finished stays hidden until the rest has finished too, but for
+// what checkpoints have committed.
+void JobManager::commit_if_all_finished() {
+  if (ending_ || committing_ || !std::ranges::all_of(regions_, &Region::tasks_finished)) return;
+  committing_ = true;
+  if (checkpoints_) return checkpoints_->store_last();  // says allow_commit()
+  allow_commit();
+}
+
+void JobManager::allow_commit() {
+  for (Region& region : regions_) region.execution->allow_commit();
+}
+
+std::vector<Committable> JobManager::last_commit(NodeId sink) {
+  return pending_commits_.up_to(sink, {std::numeric_limits<std::uint64_t>::max()});
+}
+
+bool JobManager::keeps_output(RegionExecution& execution) {
+  Region& region = region_of(execution);
+  decide(region);
+  return region.restart_after && checkpoints_ && checkpoints_->has_completed();
+}
+
+// Once per failure, and before what it has written is given up.
+void JobManager::decide(Region& region) {
+  if (std::exchange(region.decided, true)) return;
+  const ExecutionGraph& graph = region.execution->graph();
+  if (ending_ || !graph.error() || graph.tasks_given_up() || !is_recoverable(*graph.error()))
+    return;
+  if (graph.error()->code == Errc::not_enough_slots && region.number == 1) return;
+  region.restart_after = restarts_->on_failure(job_.engine->clock->now());
+}
+
+void JobManager::on_ended(RegionExecution& execution) {
+  Region& region = region_of(execution);
+  region.ended = true;
+  region.waits_for_slots = false;
+  const ExecutionGraph& graph = execution.graph();
+  tasks_given_up_ = tasks_given_up_ || graph.tasks_given_up();
+  if (graph.state() == JobState::failed) {
+    committing_ = false;
+    decide(region);
+    if (!region.restart_after) {
+      fail_job(*graph.error());
+    } else {
+      job_.log.warning("restarts in " + std::to_string(region.restart_after->count()) +
+                       " ms: " + graph.error()->message);
+      for (const VertexId vertex : region.vertices) {
+        for (const NodeId node : job_.submission.graph.vertex(vertex).stages)
+          pending_commits_.forget(node);
+      }
+      if (checkpoints_) checkpoints_->on_failed(region.vertices, *graph.error());
+      execution.release_hosts();
+      // Once its hosts are gone, so that no two attempts write at once; they are not waited for without end.
+      set_deadline(JobDeadline::Kind::hosts_gone, hosts_gone_timeout, execution.attempt());
+      if (execution.hosts_gone()) on_hosts_gone(execution);
+      return;
+    }
+  } else if (graph.state() == JobState::canceled && graph.error()) {  // tasks that were given up
+    if (error_) {
+      error_->message += "; then " + graph.error()->message;
+    } else {
+      error_ = graph.error();
+    }
   }
-  perform(graph_->on_committed(committed.node, committed.error));
+  end_job_if_over();
 }
 
-void JobManager::on_aborted(const OutputAborted& aborted) {
-  perform(graph_->on_aborted(aborted.node));
+void JobManager::on_hosts_gone(RegionExecution& execution) {
+  Region& region = region_of(execution);
+  if (!region.restart_after || region.restarting || ending_) return;
+  region.restarting = true;
+  set_deadline(JobDeadline::Kind::restart, *region.restart_after, execution.attempt());
 }
 
-// Whether hosts, coordinators or tasks are still being started.
-bool JobManager::is_coming_up() const {
-  return graph_->state() == JobState::running && graph_->count(TaskState::created) +
-                                                         graph_->count(TaskState::deploying) +
-                                                         graph_->count(TaskState::initializing) >
-                                                     0;
+void JobManager::restart(Region& region) {
+  region.restarting = false;
+  if (over_ || ending_) return;
+  const RegionIndex index = region.execution->index();
+  if (checkpoints_) {
+    checkpoints_->find_restore_point(index);  // says start_again()
+  } else {
+    start_again(index, {});
+  }
+}
+
+void JobManager::start_again(RegionIndex index, const std::string& restore_from) {
+  if (over_ || ending_) return;
+  Region& region = regions_[index.value];
+  for (const VertexId vertex : region.vertices) {
+    for (std::uint32_t i = 0; i < job_.submission.graph.vertex(vertex).parallelism; ++i) {
+      reports_[{vertex, {i}}] = {};
+      reports_[{vertex, {i}}].task = {vertex, {i}};
+    }
+  }
+  if (!restore_from.empty()) ++restores_;
+  make_execution(index, restore_from);
+  region.execution->start();
+}
+
+void JobManager::end_job_if_over() {
+  if (over_) return;
+  const auto is_over = [this](const Region& region) {
+    return region.ended && (ending_ || !region.restart_after);
+  };
+  if (!std::ranges::all_of(regions_, is_over)) return;
+  over_ = true;
+  job_.log.info(weir::name_of(state()));
+  if (checkpoints_) checkpoints_->end(state());
+  JobEnded ended{details(), job_.submission.graph, printed_};
+  ended.details.ended_at = job_.engine->clock->processing_time();
+  job_.self->send(job_.dispatcher, std::move(ended));
+  job_.self->send(resource_manager_, ReleaseSlots{job_.submission.job});
+  job_.self->quit();
+}
+
+// ---- Time and death -------------------------------------------------------------------------------------------------
+
+void JobManager::set_deadline(JobDeadline::Kind kind, Duration after, AttemptId attempt) {
+  caf::delayed_anon_send(job_.dispatcher, after,
+                         RemindJob{job_.submission.job, JobDeadline{kind, attempt, {}}});
 }
 
 void JobManager::on_deadline(const JobDeadline& deadline) {
-  const JobSettings& settings = submission_.settings;
+  if (deadline.kind == JobDeadline::Kind::checkpoint) {
+    if (checkpoints_) checkpoints_->on_time();
+    return;
+  }
+  RegionExecution* execution = find(deadline.attempt);
+  if (execution == nullptr || over_) return;
+  Region& region = region_of(*execution);
   switch (deadline.kind) {
     case JobDeadline::Kind::slots:
-      if (graph_->state() != JobState::created) return;
-      perform(
-          graph_->on_failure({Errc::not_enough_slots,
-                              "no resources: the job waited " + seconds(settings.slot_timeout) +
-                                  " for " + waiting_for_ + "; add slots or lower --parallelism"}));
+      if (!region.waits_for_slots) return;
+      region.waits_for_slots = false;
+      return execution->fail(
+          {Errc::not_enough_slots, "no resources: the job waited " +
+                                       seconds(job_.submission.settings.slot_timeout) + " for " +
+                                       waiting_for_ + "; add slots or lower --parallelism"});
+    case JobDeadline::Kind::hosts_gone:
+      return on_hosts_gone(*execution);
+    case JobDeadline::Kind::restart:
+      if (region.ended) restart(region);
       return;
-    case JobDeadline::Kind::deployment:
-      if (!is_coming_up()) return;
-      perform(graph_->on_failure({Errc::timeout, "the job's tasks did not all start within " +
-                                                     seconds(settings.deploy_timeout)}));
-      return;
-    case JobDeadline::Kind::cancellation:
-      return kill_hosts_of_stuck_tasks();
-    case JobDeadline::Kind::kill:
-      return perform(graph_->on_cancel_timeout(stuck_tasks()));
-    case JobDeadline::Kind::host_exit: {
-      const Host& host = hosts_[deadline.host.value];
-      if (host.lost) return;
-      return lose_host(
-          deadline.host,
-          host.exit.value_or(Error{Errc::process_lost, "the connection to a task process on node " +
-                                                           host.info.node + " was lost"}));
-    }
-    case JobDeadline::Kind::output: {
-      const Error error{Errc::timeout, "output was neither committed nor removed in time"};
-      for (const JobNode& node : submission_.graph.nodes) {
-        if (!node.commits) continue;
-        perform(graph_->on_committed(node.id, error));
-        perform(graph_->on_aborted(node.id));
-      }
-      return;
-    }
-    case JobDeadline::Kind::heartbeats:
-      set_deadline(JobDeadline::Kind::heartbeats, engine_->heartbeat_interval);
-      for (const HostIndex host : heartbeats_->look(engine_->clock->now())) {
-        lose_host(host, {Errc::timeout, "the task process on node " + hosts_[host.value].info.node +
-                                            " has been silent for over " +
-                                            seconds(engine_->heartbeat_timeout)});
-      }
-      return;
+    default:
+      return execution->on_deadline(deadline);
   }
-}
-
-std::string JobManager::stuck_tasks() const {
-  std::string text = "user code did not return within " +
-                     std::to_string(submission_.settings.cancel_timeout.count()) +
-                     " ms after the cancel:";
-  for (const auto& [id, report] : reports_) {
-    if (is_terminal(graph_->state_of(id))) continue;
-    const auto& stages = submission_.graph.vertex(id.vertex).stages;
-    const std::size_t stage = std::min<std::size_t>(report.stage_called, stages.size() - 1);
-    text += " '" + submission_.graph.node(stages[stage]).name + "' in task " + name_of(id) + ";";
-  }
-  text.pop_back();
-  return text;
-}
-
-// Tasks that no host runs any more are given up at once.
-void JobManager::kill_hosts_of_stuck_tasks() {
-  if (graph_->state() != JobState::cancelling && graph_->state() != JobState::failing) return;
-  std::set<HostIndex> stuck;
-  for (const TaskId task : graph_->tasks()) {
-    if (!is_terminal(graph_->state_of(task))) stuck.insert(host_of(task));
-  }
-  if (stuck.empty()) return;
-  for (const HostIndex host : stuck) {
-    note({}, hosts_[host.value].info.node, {Errc::task_stuck, stuck_tasks()});
-    self_->send(hosts_[host.value].task_manager, KillTaskHost{submission_.job, attempt_});
-  }
-  set_deadline(JobDeadline::Kind::kill, submission_.settings.cancel_timeout);
 }
 
 void JobManager::on_down(const caf::down_msg& down) {
-  for (std::uint32_t i = 0; i < hosts_.size(); ++i) {
-    Host& host = hosts_[i];
-    if (!host.handle || host.handle->address() != down.source) continue;
-    host.down = true;
-    if (host.exit) return lose_host({i}, *host.exit);
-    return set_deadline(JobDeadline::Kind::host_exit, exit_report_wait, {i});
+  for (Region& region : regions_) {
+    if (region.execution != nullptr && region.execution->on_down(down)) return;
   }
 }
 
-void JobManager::lose_host(HostIndex index, const Error& error) {
-  Host& host = hosts_[index.value];
-  if (std::exchange(host.lost, true)) return;
-  heartbeats_->remove(index);
-  if (host.handle && !host.down) self_->send_exit(host.handle, caf::exit_reason::kill);
-  if (is_terminal(graph_->state())) return;
-  std::vector<TaskId> lost;
-  for (const TaskId task : graph_->tasks()) {
-    const TaskState state = graph_->state_of(task);
-    if (host_of(task) == index && state != TaskState::created && !is_terminal(state))
-      lost.push_back(task);
-  }
-  const bool has_coordinators = index.value == 0;
-  if (!lost.empty() || has_coordinators || !host.handle) note({}, host.info.node, error);
-  if (has_coordinators || !host.handle) perform(graph_->on_failure(error));
-  for (const TaskId task : lost) perform(graph_->on_task_changed(task, TaskState::failed, error));
-  if (!has_coordinators) return;
-  for (const JobNode& node : submission_.graph.nodes) {
-    if (!node.commits) continue;
-    perform(graph_->on_committed(node.id, error));
-    perform(graph_->on_aborted(node.id));
-  }
-}
+// ---- What people see ------------------------------------------------------------------------------------------------
 
-void JobManager::note(const std::string& task, const std::string& node, const Error& error) {
+void JobManager::note(const RegionExecution& execution, const std::string& task,
+                      const std::string& node, const Error& error) {
   // Every task at a lost connection says so; one of them will do, so that the cause is not pushed out.
   const bool repeated = error.code == Errc::connection_lost && !exceptions_.empty() &&
                         exceptions_.back().error.code == Errc::connection_lost &&
                         exceptions_.back().node == node;
   if (repeated) return;
   if (exceptions_.size() == exceptions_max) exceptions_.pop_front();
-  exceptions_.push_back({attempt_, engine_->clock->processing_time(), task, node, error});
-  log_.info((task.empty() ? "" : task + ": ") + error.message);
+  const Region& region = regions_[execution.index().value];
+  exceptions_.push_back(
+      {{region.number}, job_.engine->clock->processing_time(), task, node, error});
+  job_.log.info((task.empty() ? "" : task + ": ") + error.message);
 }
 
-std::string JobManager::name_of(TaskId task) const {
-  const JobVertex& vertex = submission_.graph.vertex(task.vertex);
-  return task_name(vertex.name, task.subtask, vertex.parallelism);
+void JobManager::note(const std::string& what, const Error& error) {
+  if (exceptions_.size() == exceptions_max) exceptions_.pop_front();
+  exceptions_.push_back({latest_number(), job_.engine->clock->processing_time(), what, {}, error});
+  job_.log.warning(what + ": " + error.message);
+}
+
+std::uint32_t JobManager::stage_called(TaskId task) const {
+  return reports_.at(task).stage_called;
+}
+
+AttemptId JobManager::latest_number() const {
+  AttemptId latest{1};
+  for (const Region& region : regions_) latest = std::max(latest, AttemptId{region.number});
+  return latest;
+}
+
+JobState JobManager::state() const {
+  if (over_) {
+    if (!ending_) return JobState::finished;
+    return ending_ == JobState::failing ? JobState::failed : JobState::canceled;
+  }
+  if (ending_) return *ending_;
+  JobState state = JobState::finished;
+  for (const Region& region : regions_) {
+    if (region.execution == nullptr) return JobState::initializing;
+    const JobState of_region = region.execution->graph().state();
+    const bool restarts = (region.ended && region.restart_after) ||
+                          (region.number > 1 && of_region == JobState::created);
+    if (restarts || of_region == JobState::failing) return JobState::restarting;
+    if (of_region != JobState::finished) state = std::min(of_region, state);
+  }
+  return state == JobState::finished ? JobState::running : state;
+}
+
+std::optional<ProcessingTime> JobManager::slots_deadline() const {
+  std::optional<ProcessingTime> first;
+  for (const Region& region : regions_) {
+    if (region.waits_for_slots && (!first || region.slots_deadline < *first))
+      first = region.slots_deadline;
+  }
+  return first;
 }
 
 JobProgress JobManager::progress() const {
+  const JobGraph& graph = job_.submission.graph;
   JobProgress progress;
-  progress.job = submission_.job;
-  progress.state = graph_->state();
+  progress.job = job_.submission.job;
+  progress.state = state();
   progress.tasks_total = static_cast<std::uint32_t>(reports_.size());
-  progress.tasks_running = graph_->count(TaskState::running);
-  if (!waiting_for_.empty()) {
-    const ProcessingTime end = submitted_at_ + submission_.settings.slot_timeout;
-    progress.waiting_for = waiting_for_ + "; gives up at " + to_string(EventTime{end.ms});
+  for (const Region& region : regions_) {
+    if (region.execution != nullptr)
+      progress.tasks_running += region.execution->graph().count(TaskState::running);
+  }
+  if (const auto until = slots_deadline(); until && !waiting_for_.empty()) {
+    progress.waiting_for = waiting_for_ + "; gives up at " + to_string(EventTime{until->ms});
   }
   for (const auto& [id, report] : reports_) {
-    const JobVertex& vertex = submission_.graph.vertex(id.vertex);
-    const bool source = submission_.graph.is_source(vertex);
+    const JobVertex& vertex = graph.vertex(id.vertex);
+    const bool source = graph.is_source(vertex);
     if (source) {
       progress.records_read += report.head_records_out;
       progress.read_units += report.read_units;
     }
     progress.bad_records += report.bad_records;
     progress.late_records_dropped += report.late_records_dropped;
-    if (submission_.graph.is_last(id.vertex) && !source) {
+    if (graph.is_last(id.vertex) && !source) {
       if (!progress.watermark || report.watermark < *progress.watermark)
         progress.watermark = report.watermark;
     }
@@ -341,121 +505,38 @@ JobProgress JobManager::progress() const {
 }
 
 JobDetails JobManager::details() const {
-  JobDetails details{.status = {submission_.job, submission_.graph.job_name, graph_->state(),
-                                graph_->error(), progress(), graph_->tasks_given_up()},
+  JobDetails details{.status = {job_.submission.job, job_.submission.graph.job_name, state(),
+                                error_, progress(), tasks_given_up_},
                      .submitted_at = submitted_at_,
                      .ended_at = {},
-                     .attempt = attempt_,
+                     .attempt = latest_number(),
+                     .restores = restores_,
                      .hosts = {},
                      .tasks = {},
-                     .exceptions = {exceptions_.begin(), exceptions_.end()}};
-  for (const Host& host : hosts_) details.hosts.push_back(host.info);
+                     .exceptions = {exceptions_.begin(), exceptions_.end()},
+                     .checkpoints = {}};
+  if (checkpoints_) details.checkpoints = checkpoints_->overview();
+  std::map<RegionIndex, std::uint32_t> first_host;
+  for (const Region& region : regions_) {
+    if (region.execution == nullptr) continue;
+    first_host[region.execution->index()] = static_cast<std::uint32_t>(details.hosts.size());
+    for (TaskHostInfo& info : region.execution->host_infos())
+      details.hosts.push_back(std::move(info));
+  }
   for (const auto& [id, report] : reports_) {
-    const std::uint32_t host = slots_.empty() ? 0 : host_of(id).value;
-    details.tasks.push_back({id, graph_->state_of(id), host, report});
+    const Region& region = region_of(id);
+    if (region.execution == nullptr) {
+      details.tasks.push_back({id, TaskState::created, 0, {1}, report});
+      continue;
+    }
+    const RegionExecution& execution = *region.execution;
+    details.tasks.push_back({id,
+                             execution.graph().state_of(id),
+                             first_host[execution.index()] + execution.host_number_of(id),
+                             {region.number},
+                             report});
   }
   return details;
-}
-
-void JobManager::perform(std::vector<JobAction> actions) {
-  for (JobAction& action : actions) {
-    std::visit([this](auto& one) { perform_one(one); }, action);
-  }
-}
-
-void JobManager::perform_one(const AskForSlots& ask) {
-  self_->send(resource_manager_,
-              RequestSlots{submission_.job, ask.count, caf::actor_cast<JobManagerHandle>(self_)});
-  set_deadline(JobDeadline::Kind::slots, submission_.settings.slot_timeout);
-}
-
-void JobManager::perform_one(const StartHosts&) {
-  set_deadline(JobDeadline::Kind::deployment, submission_.settings.deploy_timeout);
-  if (engine_->heartbeat_interval.count() > 0)
-    set_deadline(JobDeadline::Kind::heartbeats, engine_->heartbeat_interval);
-  for (std::uint32_t i = 0; i < hosts_.size(); ++i) {
-    self_->send(hosts_[i].task_manager, StartTaskHost{submission_.job,
-                                                      attempt_,
-                                                      {i},
-                                                      hosts_[i].slots,
-                                                      submission_.settings,
-                                                      submission_.program,
-                                                      fingerprint(submission_.graph),
-                                                      caf::actor_cast<JobManagerHandle>(self_)});
-  }
-}
-
-void JobManager::perform_one(const OpenAllCoordinators&) {
-  coordinators_opened_ = true;
-  OpenCoordinators open{attempt_, {}};
-  for (const JobNode& node : submission_.graph.nodes) {
-    if (node.has_coordinator()) open.nodes.push_back(node.id);
-  }
-  self_->send(coordinator_host().handle, std::move(open));
-}
-
-void JobManager::perform_one(const DeployAllTasks&) {
-  std::vector<DeployTasks> by_host(hosts_.size(), DeployTasks{attempt_, {}});
-  for (const TaskId task : graph_->tasks()) by_host[host_of(task).value].tasks.push_back(task);
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    if (engine_->faults != nullptr && engine_->faults->duplicates(by_host[i]))
-      self_->send(hosts_[i].handle, by_host[i]);
-    self_->send(hosts_[i].handle, std::move(by_host[i]));
-  }
-}
-
-HostIndex JobManager::host_of(TaskId task) const {
-  const std::string& group = submission_.graph.vertex(task.vertex).slot_group;
-  return slots_[first_slot_of_group_.at(group) + task.subtask.value];
-}
-
-void JobManager::perform_one(const StartAllTasks&) {
-  StartTasks start{attempt_, {}, {}, {0}};
-  for (const TaskId task : graph_->tasks()) start.places.push_back({task, host_of(task)});
-  for (const Host& host : hosts_) start.data_addresses.push_back(host.info.data_address);
-  for (const Host& host : hosts_) self_->send(host.handle, start);
-}
-
-void JobManager::perform_one(const Cancel& cancel) {
-  std::vector<CancelTasks> by_host(hosts_.size(), CancelTasks{attempt_, {}});
-  for (const TaskId task : cancel.tasks) by_host[host_of(task).value].tasks.push_back(task);
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    if (!by_host[i].tasks.empty()) self_->send(hosts_[i].handle, std::move(by_host[i]));
-  }
-  set_deadline(JobDeadline::Kind::cancellation, submission_.settings.cancel_timeout);
-}
-
-void JobManager::perform_one(Commit& commit) {
-  set_deadline(JobDeadline::Kind::output, commit_timeout);
-  for (auto& [sink, committables] : commit.by_sink) {
-    self_->send(coordinator_host().handle, CommitOutput{attempt_, sink, std::move(committables)});
-  }
-}
-
-void JobManager::perform_one(const Abort&) {
-  set_deadline(JobDeadline::Kind::output, abort_timeout);
-  for (const JobNode& node : submission_.graph.nodes) {
-    if (!node.commits) continue;
-    // Without coordinators nothing was prepared; without their host nobody is left to remove it.
-    if (!coordinators_opened_ || coordinator_host().lost) {
-      perform(graph_->on_aborted(node.id));
-    } else {
-      self_->send(coordinator_host().handle, AbortOutput{attempt_, node.id});
-    }
-  }
-}
-
-void JobManager::perform_one(const EndJob&) {
-  JobEnded ended{details(), submission_.graph, printed_};
-  ended.details.ended_at = engine_->clock->processing_time();
-  self_->send(dispatcher_, std::move(ended));
-  self_->send(resource_manager_, ReleaseSlots{submission_.job});
-  self_->quit();
-}
-
-void JobManager::set_deadline(JobDeadline::Kind kind, Duration after, HostIndex host) {
-  caf::delayed_anon_send(dispatcher_, after,
-                         RemindJob{submission_.job, JobDeadline{kind, attempt_, host}});
 }
 
 JobManagerHandle::behavior_type job_manager(JobManagerHandle::stateful_pointer<JobManager> self,
@@ -465,45 +546,53 @@ JobManagerHandle::behavior_type job_manager(JobManagerHandle::stateful_pointer<J
   auto* state = &self->state;
   state->begin(self, *engine, std::move(submission), std::move(dispatcher),
                std::move(resource_manager));
+  // What an execution says goes to it, unless it is over.
+  const auto to_execution = [state](const auto& message, auto handle) {
+    if (RegionExecution* execution = state->find(message.attempt)) handle(*execution, message);
+  };
   return {
       [state](const StartJob&) { state->start(); },
       [state](const CancelJob&) { state->cancel(); },
       [state](const SlotsGranted& m) { state->on_slots_granted(m); },
       [state](const SlotsRefused& m) { state->on_slots_refused(m); },
       [state](const TaskManagerLost& m) { state->on_task_manager_lost(m); },
-      [state](const TaskHostStarted& m) {
-        if (state->is_current(m.attempt)) state->on_host_started(m);
+      [to_execution](const TaskHostStarted& m) {
+        to_execution(m, [](auto& region, const auto& one) { region.on_host_started(one); });
       },
-      [state](const TaskHostExited& m) {
-        if (state->is_current(m.attempt)) state->on_host_exited(m);
+      [to_execution](const TaskHostExited& m) {
+        to_execution(m, [](auto& region, const auto& one) { region.on_host_exited(one); });
       },
-      [state](const TaskHostReport& m) {
-        if (state->is_current(m.attempt)) state->on_host_report(m);
+      [state](const TaskHostReport& m) { state->on_host_report(m); },
+      [state](const CoordinatorOpened& m) { state->on_coordinator_opened(m); },
+      [to_execution](const TasksDeployed& m) {
+        to_execution(m, [](auto& region, const auto& one) { region.on_tasks_deployed(one); });
       },
-      [state](const CoordinatorOpened& m) {
-        if (state->is_current(m.attempt)) state->on_coordinator_opened(m);
+      [state](const TaskChanged& m) { state->on_task_changed(m); },
+      [to_execution](const RequestSplit& m) {
+        to_execution(m, [](auto& region, const auto& one) { region.relay(one); });
       },
-      [state](const TasksDeployed& m) {
-        if (state->is_current(m.attempt)) state->on_tasks_deployed(m);
+      [to_execution](const SplitAssigned& m) {
+        to_execution(m, [](auto& region, const auto& one) { region.relay(one); });
       },
-      [state](const TaskChanged& m) {
-        if (state->is_current(m.attempt)) state->on_task_changed(m);
+      [state](const OutputCommitted& m) { state->on_committed(m); },
+      [to_execution](const OutputAborted& m) {
+        to_execution(m, [](auto& region, const auto& one) { region.on_aborted(one); });
       },
-      [state](const RequestSplit& m) {
-        if (state->is_current(m.attempt)) state->relay(m);
+      [state](const JobDeadline& m) { state->on_deadline(m); },
+      [state](const CoordinatorSnapshot& m) {
+        if (state->find(m.attempt) != nullptr) state->checkpoints().on_coordinator_snapshot(m);
       },
-      [state](const SplitAssigned& m) {
-        if (state->is_current(m.attempt)) state->relay(m);
+      [to_execution](const InjectBarrier& m) {
+        to_execution(m, [](auto& region, const auto& one) { region.relay(one); });
       },
-      [state](const OutputCommitted& m) {
-        if (state->is_current(m.attempt)) state->on_committed(m);
+      [state](const AcknowledgeCheckpoint& m) {
+        if (state->find(m.attempt) != nullptr) state->checkpoints().on_acknowledged(m);
       },
-      [state](const OutputAborted& m) {
-        if (state->is_current(m.attempt)) state->on_aborted(m);
+      [state](const DeclineCheckpoint& m) {
+        if (state->find(m.attempt) != nullptr) state->checkpoints().on_declined(m);
       },
-      [state](const JobDeadline& m) {
-        if (state->is_current(m.attempt)) state->on_deadline(m);
-      },
+      [state](const CheckpointStored& m) { state->checkpoints().on_stored(m); },
+      [state](const CheckpointFound& m) { state->checkpoints().on_found(m); },
       [state](const QueryProgress&) { return state->progress(); },
       [state](const QueryJob&) { return state->answer(); },
       [state](const QueryPrinted& m) { return state->printed(m.from); },

@@ -10,18 +10,26 @@
 #include <vector>
 
 #include "actors/engine_context.h"
-#include "actors/execution_graph.h"
-#include "actors/heartbeat_monitor.h"
+#include "actors/job_checkpoints.h"
 #include "actors/messages.h"
+#include "actors/pending_commits.h"
 #include "actors/printed_tail.h"
+#include "actors/region_execution.h"
+#include "snapshot/restart_strategy.h"
 
 namespace weir {
 
-// Carries out what the job's ExecutionGraph decides, and feeds it what happens.
-class JobManager {
+// Runs the regions of a job, each in one execution after the other as the restart strategy allows; keeps its slots, what
+// is known of its tasks, and what its sinks have yet to commit. A job ends when all of its regions have, or when one
+// failed that may not be restarted: then the others are cancelled.
+class JobManager : public RegionOwner {
  public:
   static constexpr const char* name = "job-manager";
   static constexpr std::size_t exceptions_max = 50;
+
+  JobManager() = default;
+  JobManager(const JobManager&) = delete;
+  JobManager& operator=(const JobManager&) = delete;
 
   void begin(JobManagerHandle::base* self, const EngineContext& engine, SubmitJob submission,
              DispatcherHandle dispatcher, ResourceManagerHandle resource_manager);
@@ -30,72 +38,92 @@ class JobManager {
   void on_slots_granted(const SlotsGranted& grant);
   void on_slots_refused(const SlotsRefused& refusal);
   void on_task_manager_lost(const TaskManagerLost& lost);
-  void on_host_started(const TaskHostStarted& started);
-  void on_host_exited(const TaskHostExited& exited);
   void on_host_report(const TaskHostReport& report);
   void on_coordinator_opened(const CoordinatorOpened& opened);
-  void on_tasks_deployed(const TasksDeployed& deployed);
   void on_task_changed(const TaskChanged& change);
-  void relay(const RequestSplit& request);
-  void relay(const SplitAssigned& answer);
   void on_committed(const OutputCommitted& committed);
-  void on_aborted(const OutputAborted& aborted);
   void on_deadline(const JobDeadline& deadline);
   void on_down(const caf::down_msg& down);
   [[nodiscard]] JobProgress progress() const;
   [[nodiscard]] JobDetails details() const;
-  [[nodiscard]] JobAnswer answer() const { return {details(), submission_.graph}; }
+  [[nodiscard]] JobAnswer answer() const { return {details(), job_.submission.graph}; }
   [[nodiscard]] PrintedRows printed(std::uint64_t from) const { return printed_.read(from); }
-  [[nodiscard]] bool is_current(AttemptId attempt) const { return attempt == attempt_; }
+  // Requires that the job has checkpoints, as every message about one says.
+  [[nodiscard]] JobCheckpoints& checkpoints() { return *checkpoints_; }
+  [[nodiscard]] PendingCommits& pending_commits() { return pending_commits_; }
+  template <class Visit>
+  void for_each_execution(Visit visit) {
+    for (Region& region : regions_) {
+      if (region.execution != nullptr && !region.ended) visit(*region.execution);
+    }
+  }
+  // What JobCheckpoints say: the last checkpoint is stored; a region may begin again, with or without a checkpoint.
+  void allow_commit();
+  void start_again(RegionIndex index, const std::string& restore_from);
+  void fail_job(const Error& error);
+  void note(const std::string& what, const Error& error);
+  [[nodiscard]] bool has_finished(TaskId task) const;
+  // The execution that a message is about; null if that is over.
+  [[nodiscard]] RegionExecution* find(AttemptId attempt);
+
+  void note(const RegionExecution& region, const std::string& task, const std::string& node,
+            const Error& error) override;
+  void ask_for_slots(RegionExecution& region) override;
+  void on_all_running(RegionExecution& region) override;
+  void on_tasks_finished(RegionExecution& region) override;
+  [[nodiscard]] std::vector<Committable> last_commit(NodeId sink) override;
+  [[nodiscard]] bool keeps_output(RegionExecution& region) override;
+  void on_ended(RegionExecution& region) override;
+  void on_hosts_gone(RegionExecution& region) override;
+  [[nodiscard]] std::uint32_t stage_called(TaskId task) const override;
 
  private:
-  // A TaskHost, and what is known of its end: both its own silence and its TaskManager's word are waited for, so that its
-  // last words and the cause of its death are heard, whichever comes first.
-  struct Host {
-    TaskManagerHandle task_manager;
-    std::uint32_t slots = 0;
-    TaskHostHandle handle;  // null until it has started
-    TaskHostInfo info;
-    bool down = false;
-    std::optional<Error> exit;
-    bool lost = false;
+  struct Region {
+    std::vector<VertexId> vertices;
+    std::unique_ptr<RegionExecution> execution = {};
+    std::uint32_t number = 0;  // of the execution, from 1
+    bool waits_for_slots = false;
+    ProcessingTime slots_deadline = {};  // while it waits
+    bool tasks_finished = false;
+    // Once its execution has failed and that was decided: how long until the next; no value: never.
+    bool decided = false;
+    std::optional<Duration> restart_after = {};
+    bool ended = false;  // its execution, for good or until the restart
+    bool restarting = false;
   };
 
-  void perform(std::vector<JobAction> actions);
-  void perform_one(const AskForSlots& ask);
-  void perform_one(const StartHosts&);
-  void perform_one(const OpenAllCoordinators&);
-  void perform_one(const DeployAllTasks&);
-  void perform_one(const StartAllTasks&);
-  void perform_one(const Cancel& cancel);
-  void perform_one(Commit& commit);
-  void perform_one(const Abort&);
-  void perform_one(const EndJob&);
+  [[nodiscard]] JobState state() const;
+  // When the first of those that wait for slots gives up.
+  [[nodiscard]] std::optional<ProcessingTime> slots_deadline() const;
+  [[nodiscard]] AttemptId latest_number() const;
+  [[nodiscard]] Region& region_of(const RegionExecution& execution) {
+    return regions_[execution.index().value];
+  }
+  [[nodiscard]] const Region& region_of(TaskId task) const;
+  void make_execution(RegionIndex index, std::string restore_from);
+  void restart(Region& region);
+  void decide(Region& region);
+  void fill_waiting_regions();
+  void end_job_if_over();
+  void commit_if_all_finished();
+  void set_deadline(JobDeadline::Kind kind, Duration after, AttemptId attempt);
 
-  void set_deadline(JobDeadline::Kind kind, Duration after, HostIndex host = {});
-  [[nodiscard]] bool is_coming_up() const;
-  [[nodiscard]] HostIndex host_of(TaskId task) const;
-  [[nodiscard]] Host& coordinator_host() { return hosts_.front(); }
-  void lose_host(HostIndex index, const Error& error);
-  void kill_hosts_of_stuck_tasks();
-  [[nodiscard]] std::string stuck_tasks() const;
-  void note(const std::string& task, const std::string& node, const Error& error);
-  [[nodiscard]] std::string name_of(TaskId task) const;
-
-  JobManagerHandle::base* self_ = nullptr;
-  const EngineContext* engine_ = nullptr;
-  SubmitJob submission_;
-  DispatcherHandle dispatcher_;
+  RegionExecution::Job job_;
   ResourceManagerHandle resource_manager_;
-  Logger log_;
-  AttemptId attempt_{1};
-  std::optional<ExecutionGraph> graph_;
-  std::vector<Host> hosts_;
-  std::vector<HostIndex> slots_;  // the host of each
-  std::map<std::string, std::uint32_t> first_slot_of_group_;
-  bool coordinators_opened_ = false;
+  std::vector<Region> regions_;
+  AttemptId last_attempt_{0};
+  std::vector<std::optional<GrantedSlot>> slots_;  // no value: not granted yet, or lost
+  std::uint32_t requested_ = 0;                    // slots, and not granted
+  PendingCommits pending_commits_;
+  std::unique_ptr<RestartStrategy> restarts_;
+  std::optional<JobCheckpoints> checkpoints_;
+  std::uint32_t restores_ = 0;      // executions that began from a checkpoint
+  bool committing_ = false;         // all tasks of all regions have finished
+  std::optional<JobState> ending_;  // failing or cancelling
+  std::optional<Error> error_;
+  bool over_ = false;
+  bool tasks_given_up_ = false;
   std::map<TaskId, TaskReport> reports_;
-  std::optional<HeartbeatMonitor<HostIndex>> heartbeats_;
   std::map<NodeId, std::uint64_t> total_units_;
   bool all_totals_known_ = true;
   std::string waiting_for_;

@@ -14,6 +14,8 @@ std::string_view name_of(JobState state) {
       return "CREATED";
     case JobState::running:
       return "RUNNING";
+    case JobState::restarting:
+      return "RESTARTING";
     case JobState::failing:
       return "FAILING";
     case JobState::failed:

@@ -11,6 +11,9 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "dataflow/plan/job_graph.h"
+#include "snapshot/checkpoint_settings.h"
+#include "snapshot/checkpoint_statistics.h"
+#include "snapshot/restart_strategy.h"
 
 namespace weir {
 
@@ -19,7 +22,8 @@ enum class JobState : std::uint8_t {
   initializing,  // accepted
   created,       // waits for slots
   running,       // inputs are listed, outputs prepared, tasks deployed; then they run
-  failing,       // something failed; its tasks are being cancelled
+  restarting,  // something failed; a part of it begins again, from its last checkpoint if it has one
+  failing,     // something failed; its tasks are being cancelled
   failed,
   cancelling,  // on request
   canceled,
@@ -66,6 +70,9 @@ struct JobSettings {
   Duration slot_timeout{300'000};   // how long to wait for slots
   Duration deploy_timeout{60'000};  // how long coordinators and tasks may take to come up
   Duration cancel_timeout{5'000};   // how long tasks may take to end before they are given up
+  CheckpointSettings checkpoints = {};
+  RestartSettings restarts = {};
+  std::string restore_from = {};  // the directory of a checkpoint to begin from; empty: begin anew
 };
 
 // One exchange of a task at one moment: what it puts out on one edge of the job.
@@ -144,13 +151,25 @@ struct TaskHostInfo {
   std::string node = {};          // id of the node, "" in the embedded cluster
   std::uint64_t process = 0;      // process id
   std::string data_address = {};  // "127.0.0.1:40123", "" if it exchanges nothing with others
+  AttemptId execution = {};       // under which its node knows it,
+  HostIndex index = {};           // and its position in that
 };
 
 struct TaskInfo {
   TaskId task = {};
   TaskState state = TaskState::created;
   std::uint32_t host = 0;  // position among the hosts
+  AttemptId attempt = {};  // how often its region has been begun
   TaskReport report = {};
+};
+
+// The checkpoints of a job: how many there were, and the last ones, newest first.
+struct CheckpointOverview {
+  bool enabled = false;
+  std::string directory = {};  // that of the job
+  Duration interval{0};
+  CheckpointCounts counts = {};
+  std::vector<CheckpointStatistics> history = {};
 };
 
 // Everything that is known of a job, for inspection.
@@ -158,10 +177,12 @@ struct JobDetails {
   JobOutcome status = {};
   ProcessingTime submitted_at = {};
   ProcessingTime ended_at = {};  // 0 while it runs
-  AttemptId attempt = {};
+  AttemptId attempt = {};        // the largest of a region
+  std::uint32_t restores = 0;    // how often a region began from a checkpoint
   std::vector<TaskHostInfo> hosts = {};
   std::vector<TaskInfo> tasks = {};
   std::vector<JobException> exceptions = {};  // the last ones, oldest first
+  CheckpointOverview checkpoints = {};
 };
 
 // The answer to a question about one job.

@@ -36,7 +36,7 @@ int run_described(const CommandLine& line, Job& job) {
   RunOptions options{.parallelism = line.parallelism,
                      .max_parallelism = line.max_parallelism,
                      .chaining = line.chaining,
-                     .settings = {.strict = line.strict, .slot_timeout = line.slot_timeout},
+                     .settings = line.settings,
                      .logger = logger_of(line),
                      .on_progress = {}};
   const auto plan = make_plan(job, options);

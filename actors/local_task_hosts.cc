@@ -48,6 +48,13 @@ void LocalTaskHosts::release(JobId job) {
   }
 }
 
+void LocalTaskHosts::release(JobId job, AttemptId attempt) {
+  const auto found = hosts_.find({job, attempt});
+  if (found == hosts_.end()) return;
+  caf::anon_send_exit(found->second, caf::exit_reason::user_shutdown);
+  hosts_.erase(found);
+}
+
 bool LocalTaskHosts::kill(JobId /*job*/, AttemptId /*attempt*/) {
   return false;
 }

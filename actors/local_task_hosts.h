@@ -30,6 +30,7 @@ class LocalTaskHosts final : public TaskHostLauncher {
 
   void start(const StartTaskHost& request, Ended ended) override;
   void release(JobId job) override;
+  void release(JobId job, AttemptId attempt) override;
   [[nodiscard]] bool kill(JobId job, AttemptId attempt) override;
   [[nodiscard]] LogText read_log(const QueryLog& query) override;
 

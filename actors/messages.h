@@ -17,6 +17,7 @@
 
 #include "actors/job_program.h"
 #include "actors/job_status.h"
+#include "actors/pipelined_regions.h"
 #include "actors/printed_tail.h"
 #include "actors/remote_message.h"
 #include "base/ids.h"
@@ -29,6 +30,10 @@
 #include "dataflow/sink.h"
 #include "dataflow/source.h"
 #include "net/data_plane.h"
+#include "snapshot/manifest.h"
+#include "snapshot/retention.h"
+#include "snapshot/task_snapshot.h"
+#include "snapshot/task_snapshot_writer.h"
 
 namespace weir {
 
@@ -46,18 +51,27 @@ struct ReturnCredit;
 struct AssignSplit;
 struct TaskStep;
 struct WakeTask;
+struct InjectBarrier;
+struct EndCheckpoint;
+struct StateWritten;
 using TaskHandle = caf::typed_actor<
     caf::reacts_to<WireTask>, caf::reacts_to<StartTask>, caf::reacts_to<CancelTask>,
     caf::reacts_to<DeliverElement>, caf::reacts_to<DeliverFrame>, caf::reacts_to<ReturnCredit>,
-    caf::reacts_to<AssignSplit>, caf::reacts_to<TaskStep>, caf::reacts_to<WakeTask>>;
+    caf::reacts_to<AssignSplit>, caf::reacts_to<TaskStep>, caf::reacts_to<WakeTask>,
+    caf::reacts_to<InjectBarrier>, caf::reacts_to<EndCheckpoint>, caf::reacts_to<StateWritten>>;
+
+struct WriteState;
+using StateWriterHandle = caf::typed_actor<caf::reacts_to<WriteState>>;
 
 struct OpenCoordinator;
 struct RequestSplit;
 struct CommitOutput;
 struct AbortOutput;
+struct TriggerCheckpoint;
 using CoordinatorHandle =
     caf::typed_actor<caf::reacts_to<OpenCoordinator>, caf::reacts_to<RequestSplit>,
-                     caf::reacts_to<CommitOutput>, caf::reacts_to<AbortOutput>>;
+                     caf::reacts_to<CommitOutput>, caf::reacts_to<AbortOutput>,
+                     caf::reacts_to<TriggerCheckpoint>>;
 
 struct OpenCoordinators;
 struct DeployTasks;
@@ -70,16 +84,23 @@ struct OutputCommitted;
 struct OutputAborted;
 struct PeerLost;
 struct ReportTasks;
+struct CoordinatorSnapshot;
+struct AcknowledgeCheckpoint;
+struct DeclineCheckpoint;
 using TaskHostHandle = caf::typed_actor<
     caf::reacts_to<OpenCoordinators>, caf::reacts_to<DeployTasks>, caf::reacts_to<StartTasks>,
     caf::reacts_to<CancelTasks>, caf::reacts_to<CoordinatorOpened>, caf::reacts_to<TaskChanged>,
     caf::reacts_to<RequestSplit>, caf::reacts_to<SplitAssigned>, caf::reacts_to<CommitOutput>,
     caf::reacts_to<OutputCommitted>, caf::reacts_to<AbortOutput>, caf::reacts_to<OutputAborted>,
-    caf::reacts_to<PeerLost>, caf::reacts_to<ReportTasks>>;
+    caf::reacts_to<PeerLost>, caf::reacts_to<ReportTasks>, caf::reacts_to<TriggerCheckpoint>,
+    caf::reacts_to<CoordinatorSnapshot>, caf::reacts_to<InjectBarrier>,
+    caf::reacts_to<AcknowledgeCheckpoint>, caf::reacts_to<DeclineCheckpoint>,
+    caf::reacts_to<EndCheckpoint>>;
 
 struct StartTaskHost;
 struct KillTaskHost;
 struct ReleaseJob;
+struct ReleaseTaskHost;
 struct TaskHostEnded;
 struct HeartbeatAnswer;
 struct HeartbeatRound;
@@ -87,9 +108,9 @@ struct QueryLog;
 struct LogText;
 using TaskManagerHandle =
     caf::typed_actor<caf::reacts_to<StartTaskHost>, caf::reacts_to<KillTaskHost>,
-                     caf::reacts_to<ReleaseJob>, caf::reacts_to<TaskHostEnded>,
-                     caf::reacts_to<HeartbeatAnswer>, caf::reacts_to<HeartbeatRound>,
-                     caf::replies_to<QueryLog>::with<LogText>>;
+                     caf::reacts_to<ReleaseJob>, caf::reacts_to<ReleaseTaskHost>,
+                     caf::reacts_to<TaskHostEnded>, caf::reacts_to<HeartbeatAnswer>,
+                     caf::reacts_to<HeartbeatRound>, caf::replies_to<QueryLog>::with<LogText>>;
 
 struct StartJob;
 struct CancelJob;
@@ -104,15 +125,27 @@ struct JobDeadline;
 struct QueryProgress;
 struct QueryJob;
 struct QueryPrinted;
+struct CheckpointStored;
+struct CheckpointFound;
 using JobManagerHandle = caf::typed_actor<
     caf::reacts_to<StartJob>, caf::reacts_to<CancelJob>, caf::reacts_to<SlotsGranted>,
     caf::reacts_to<SlotsRefused>, caf::reacts_to<TaskManagerLost>, caf::reacts_to<TaskHostStarted>,
     caf::reacts_to<TaskHostExited>, caf::reacts_to<TaskHostReport>,
     caf::reacts_to<CoordinatorOpened>, caf::reacts_to<TasksDeployed>, caf::reacts_to<TaskChanged>,
     caf::reacts_to<RequestSplit>, caf::reacts_to<SplitAssigned>, caf::reacts_to<OutputCommitted>,
-    caf::reacts_to<OutputAborted>, caf::reacts_to<JobDeadline>,
-    caf::replies_to<QueryProgress>::with<JobProgress>, caf::replies_to<QueryJob>::with<JobAnswer>,
-    caf::replies_to<QueryPrinted>::with<PrintedRows>>;
+    caf::reacts_to<OutputAborted>, caf::reacts_to<JobDeadline>, caf::reacts_to<CoordinatorSnapshot>,
+    caf::reacts_to<InjectBarrier>, caf::reacts_to<AcknowledgeCheckpoint>,
+    caf::reacts_to<DeclineCheckpoint>, caf::reacts_to<CheckpointStored>,
+    caf::reacts_to<CheckpointFound>, caf::replies_to<QueryProgress>::with<JobProgress>,
+    caf::replies_to<QueryJob>::with<JobAnswer>, caf::replies_to<QueryPrinted>::with<PrintedRows>>;
+
+struct StoreCheckpoint;
+struct DiscardCheckpoint;
+struct FindCheckpoint;
+struct EndCheckpoints;
+using CheckpointStoreHandle =
+    caf::typed_actor<caf::reacts_to<StoreCheckpoint>, caf::reacts_to<DiscardCheckpoint>,
+                     caf::reacts_to<FindCheckpoint>, caf::reacts_to<EndCheckpoints>>;
 
 struct MasterListens;
 struct RegisterTaskManager;
@@ -252,6 +285,9 @@ struct JobDeadline {
     host_exit,     // a host is gone, and its TaskManager has not said why
     output,        // commit or abort is not done
     heartbeats,    // look who has been silent for too long
+    hosts_gone,    // an execution has ended, and its hosts are still there
+    restart,       // begin the region's next execution
+    checkpoint,    // the checkpoint coordinator has something to do
   } kind;
   AttemptId attempt;
   HostIndex host;  // of host_exit
@@ -319,7 +355,8 @@ struct StartTaskHost {
   JobId job;
   AttemptId attempt;
   HostIndex host;
-  std::uint32_t slots;  // of this job at this TaskManager: its share of the memory
+  std::uint32_t slots;    // of this job at this TaskManager: its share of the memory,
+  std::uint32_t sharers;  // which so many hosts of the job have
   JobSettings settings;
   JobProgram program;
   std::uint64_t fingerprint;
@@ -333,6 +370,11 @@ struct KillTaskHost {
 // Ends all task hosts of a job that still live there.
 struct ReleaseJob {
   JobId job;
+};
+// Ends one, whose tasks have ended; TaskHostExited says when it has.
+struct ReleaseTaskHost {
+  JobId job;
+  AttemptId attempt;
 };
 // What a launcher tells its TaskManager.
 struct TaskHostEnded {
@@ -383,6 +425,8 @@ struct TaskHostReport {
 struct OpenCoordinators {
   AttemptId attempt;
   std::vector<NodeId> nodes;
+  std::string restore_from;  // the checkpoint's directory; empty: begin anew
+  bool again;  // an earlier attempt has prepared the output, and nobody has removed that
 };
 struct CoordinatorOpened {
   AttemptId attempt;
@@ -393,6 +437,7 @@ struct CoordinatorOpened {
 struct DeployTasks {
   AttemptId attempt;
   std::vector<TaskId> tasks;
+  std::string restore_from;  // as of OpenCoordinators
 };
 struct TasksDeployed {
   AttemptId attempt;
@@ -424,11 +469,14 @@ struct TaskChanged {
 struct CommitOutput {
   AttemptId attempt;
   NodeId node;
+  std::optional<CheckpointId>
+      checkpoint;  // that is complete; none: the job has finished, nothing follows
   std::vector<Committable> committables;
 };
 struct OutputCommitted {
   AttemptId attempt;
   NodeId node;
+  std::optional<CheckpointId> checkpoint;
   std::optional<Error> error;
 };
 struct AbortOutput {
@@ -450,6 +498,73 @@ struct SplitAssigned {
   TaskId reader;
   std::optional<Assignment> assignment;
   std::optional<Error> error;
+};
+
+// ---- Checkpoints -----------------------------------------------------------------------------------------------------
+
+// To the enumerators: snapshot yourselves, and let barriers follow what you have handed out.
+struct TriggerCheckpoint {
+  AttemptId attempt;
+  CheckpointId checkpoint;
+};
+// On the way of SplitAssigned, and in its order.
+struct InjectBarrier {
+  AttemptId attempt;
+  TaskId reader;
+  CheckpointId checkpoint;
+};
+struct CoordinatorSnapshot {
+  AttemptId attempt;
+  NodeId node;
+  CheckpointId checkpoint;
+  Bytes bytes;
+  std::optional<Error> error;
+};
+struct AcknowledgeCheckpoint {
+  AttemptId attempt;
+  TaskId task;
+  CheckpointId checkpoint;
+  TaskSnapshot snapshot;
+};
+struct DeclineCheckpoint {
+  AttemptId attempt;
+  TaskId task;
+  CheckpointId checkpoint;
+  Error error;
+};
+// To the tasks that took part.
+struct EndCheckpoint {
+  AttemptId attempt;
+  CheckpointId checkpoint;
+  bool completed;
+};
+
+// ---- JobManager ↔ CheckpointStore; local -----------------------------------------------------------------------------
+
+struct StoreCheckpoint {
+  std::shared_ptr<const CheckpointManifest> manifest;
+};
+struct CheckpointStored {
+  CheckpointId checkpoint;
+  std::optional<Error> error;
+};
+struct DiscardCheckpoint {
+  CheckpointId checkpoint;
+};
+// Which one a region is to begin from.
+struct FindCheckpoint {
+  RegionIndex region;
+  CheckpointId completed;  // the last one that was; 0: none
+};
+struct CheckpointFound {
+  RegionIndex region;
+  std::string directory;                 // empty: there is none
+  std::vector<std::string> passed_over;  // why newer ones were not taken, a sentence each
+  std::optional<Error> error;
+};
+// The job has ended: what its retention does not keep is removed.
+struct EndCheckpoints {
+  JobEnd end;
 };
 
 // ---- TaskHost and its tasks and coordinators; local ------------------------------------------------------------------
@@ -504,6 +619,19 @@ struct AssignSplit {
   std::optional<Assignment> assignment;
   std::optional<Error> error;
 };
+// From a task to its host's StateWriter: to be written and acknowledged.
+struct WriteState {
+  CheckpointId checkpoint;
+  std::string file_name;
+  std::shared_ptr<std::vector<OperatorFrozen>>
+      operators;  // shared type because messages are copyable
+  TaskHandle reply_to;
+};
+struct StateWritten {
+  CheckpointId checkpoint;
+  TaskSnapshot snapshot;
+  std::optional<Error> error;
+};
 struct TaskStep {};
 struct WakeTask {};
 
@@ -516,6 +644,14 @@ WEIR_LOCAL_MESSAGE(DeliverElement)
 WEIR_LOCAL_MESSAGE(DeliverFrame)
 WEIR_LOCAL_MESSAGE(ReturnCredit)
 WEIR_LOCAL_MESSAGE(AssignSplit)
+WEIR_LOCAL_MESSAGE(WriteState)
+WEIR_LOCAL_MESSAGE(StateWritten)
+WEIR_LOCAL_MESSAGE(StoreCheckpoint)
+WEIR_LOCAL_MESSAGE(CheckpointStored)
+WEIR_LOCAL_MESSAGE(DiscardCheckpoint)
+WEIR_LOCAL_MESSAGE(FindCheckpoint)
+WEIR_LOCAL_MESSAGE(CheckpointFound)
+WEIR_LOCAL_MESSAGE(EndCheckpoints)
 WEIR_LOCAL_MESSAGE(TaskStep)
 WEIR_LOCAL_MESSAGE(WakeTask)
 WEIR_LOCAL_MESSAGE(OpenCoordinator)
@@ -562,6 +698,13 @@ WEIR_REMOTE_MESSAGE(HeartbeatAnswer)
 WEIR_REMOTE_MESSAGE(StartTaskHost)
 WEIR_REMOTE_MESSAGE(KillTaskHost)
 WEIR_REMOTE_MESSAGE(ReleaseJob)
+WEIR_REMOTE_MESSAGE(ReleaseTaskHost)
+WEIR_REMOTE_MESSAGE(TriggerCheckpoint)
+WEIR_REMOTE_MESSAGE(InjectBarrier)
+WEIR_REMOTE_MESSAGE(CoordinatorSnapshot)
+WEIR_REMOTE_MESSAGE(AcknowledgeCheckpoint)
+WEIR_REMOTE_MESSAGE(DeclineCheckpoint)
+WEIR_REMOTE_MESSAGE(EndCheckpoint)
 WEIR_REMOTE_MESSAGE(TaskHostExited)
 WEIR_REMOTE_MESSAGE(QueryLog)
 WEIR_REMOTE_MESSAGE(LogText)

@@ -7,6 +7,7 @@ namespace weir {
 void OperatorCoordinator::deploy(CoordinatorHandle::base* self, const EngineContext& engine,
                                  CoordinatorDeployment deployment) {
   self_ = self;
+  engine_ = &engine;
   deployment_ = std::move(deployment);
   const LogicalNode& node = deployment_.plan->logical.nodes[deployment_.node.value];
   log_ = engine.logger.about("job " + deployment_.plan->logical.job_name)
@@ -26,17 +27,52 @@ void OperatorCoordinator::open() {
 Result<void> OperatorCoordinator::open_node() {
   const LogicalNode& node = deployment_.plan->logical.nodes[deployment_.node.value];
   try {
-    if (node.role == StageRole::source) {
-      enumerator_ = node.make_enumerator();
-      return enumerator_->open(parallelism_of(node, deployment_.plan->settings));
-    }
-    committer_ = node.make_committer();
-    if (committer_ == nullptr) return {};
-    WEIR_TRY(committer_->prepare());
-    prepared_ = true;
-    return {};
+    return node.role == StageRole::source ? open_enumerator(node) : open_committer(node);
   } catch (...) {
     return user_code_error(node.name);
+  }
+}
+
+Result<void> OperatorCoordinator::open_enumerator(const LogicalNode& node) {
+  enumerator_ = node.make_enumerator();
+  WEIR_TRY(enumerator_->open(parallelism_of(node, deployment_.plan->settings)));
+  const Bytes* state = deployment_.restore.coordinator_state(node.name);
+  if (state == nullptr) return {};
+  ByteReader reader(*state);
+  return enumerator_->restore(reader);
+}
+
+Result<void> OperatorCoordinator::open_committer(const LogicalNode& node) {
+  committer_ = node.make_committer();
+  if (committer_ == nullptr) return {};
+  if (deployment_.restore) {
+    WEIR_TRY(committer_->restore(deployment_.restore.committables(node.name)));
+  } else if (deployment_.again) {
+    WEIR_TRY(committer_->restore({}));
+  } else {
+    WEIR_TRY(committer_->prepare());
+  }
+  prepared_ = true;
+  return {};
+}
+
+// First the state, then the barriers: what is handed out from now on comes behind them.
+void OperatorCoordinator::trigger(const TriggerCheckpoint& trigger) {
+  if (enumerator_ == nullptr) return;
+  CoordinatorSnapshot answer{deployment_.attempt, deployment_.node, trigger.checkpoint, {}, {}};
+  try {
+    ByteWriter writer(answer.bytes);
+    enumerator_->snapshot(writer);
+  } catch (...) {
+    answer.error = user_code_error(deployment_.plan->logical.nodes[deployment_.node.value].name);
+  }
+  self_->send(deployment_.host, std::move(answer));
+  for (const Vertex& vertex : deployment_.plan->vertices) {
+    if (vertex.chain.stages.front().node != deployment_.node) continue;
+    for (std::uint32_t i = 0; i < vertex.parallelism; ++i) {
+      self_->send(deployment_.host,
+                  InjectBarrier{deployment_.attempt, {vertex.id, {i}}, trigger.checkpoint});
+    }
   }
 }
 
@@ -60,11 +96,15 @@ void OperatorCoordinator::next_split(const RequestSplit& request) {
 }
 
 void OperatorCoordinator::commit(const CommitOutput& output) {
-  OutputCommitted answer{deployment_.attempt, deployment_.node, {}};
+  OutputCommitted answer{deployment_.attempt, deployment_.node, output.checkpoint, {}};
   if (committer_ != nullptr) {
-    if (const auto done = committer_->commit(output.committables); !done)
-      answer.error = done.error();
-    committed_ = !answer.error;
+    const bool last = !output.checkpoint;
+    auto done = committer_->commit(output.committables);
+    if (done && engine_->faults != nullptr && engine_->faults->commits_twice())
+      done = committer_->commit(output.committables);
+    if (done && last) done = committer_->finish();
+    if (!done) answer.error = done.error();
+    committed_ = last && !answer.error;
   }
   self_->send(deployment_.host, std::move(answer));
 }
@@ -89,6 +129,9 @@ CoordinatorHandle::behavior_type operator_coordinator(
       },
       [state](const AbortOutput& m) {
         if (state->is_current(m.attempt)) state->abort();
+      },
+      [state](const TriggerCheckpoint& m) {
+        if (state->is_current(m.attempt)) state->trigger(m);
       },
   };
 }

@@ -7,6 +7,7 @@
 
 #include "actors/engine_context.h"
 #include "actors/messages.h"
+#include "actors/restore_point.h"
 #include "dataflow/plan/physical_plan.h"
 
 namespace weir {
@@ -16,6 +17,8 @@ struct CoordinatorDeployment {
   NodeId node;
   std::shared_ptr<const PhysicalPlan> plan;
   TaskHostHandle host;  // who is told
+  RestorePoint restore;
+  bool again;  // as of OpenCoordinators
 };
 
 // Drives the SplitEnumerator of a source or the SinkCommitter of a sink, whichever the node is. Has
@@ -30,12 +33,16 @@ class OperatorCoordinator {
   void next_split(const RequestSplit& request);
   void commit(const CommitOutput& output);
   void abort();
+  void trigger(const TriggerCheckpoint& trigger);
   [[nodiscard]] bool is_current(AttemptId attempt) const { return attempt == deployment_.attempt; }
 
  private:
   [[nodiscard]] Result<void> open_node();
+  [[nodiscard]] Result<void> open_enumerator(const LogicalNode& node);
+  [[nodiscard]] Result<void> open_committer(const LogicalNode& node);
 
   CoordinatorHandle::base* self_ = nullptr;
+  const EngineContext* engine_ = nullptr;
   CoordinatorDeployment deployment_;
   Logger log_;
   std::unique_ptr<SplitEnumerator> enumerator_;

@@ -101,9 +101,19 @@ void ProcessTaskHosts::on_fetched(Key key, const Result<void>& how) {
 void ProcessTaskHosts::release(JobId job) {
   const std::scoped_lock lock(mutex_);
   for (auto& [key, host] : hosts_) {
-    if (key.first != job || std::exchange(host.released, true)) continue;
-    if (host.child.value != 0) children_->leave_then_kill(host.child, leave_grace);
+    if (key.first == job) release_locked(host);
   }
+}
+
+void ProcessTaskHosts::release(JobId job, AttemptId attempt) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = hosts_.find({job, attempt});
+  if (found != hosts_.end()) release_locked(found->second);
+}
+
+void ProcessTaskHosts::release_locked(Host& host) {
+  if (std::exchange(host.released, true)) return;
+  if (host.child.value != 0) children_->leave_then_kill(host.child, leave_grace);
 }
 
 bool ProcessTaskHosts::kill(JobId job, AttemptId attempt) {
@@ -210,7 +220,8 @@ Result<ChildSpec> ProcessTaskHosts::prepare(const StartTaskHost& request) {
   spec.working_directory =
       start.in_clients_directory ? fs::path(request.program.working_directory) : fs::path("/");
   if (options_.memory_bytes_per_slot > 0)
-    spec.memory_limit_bytes = options_.memory_bytes_per_slot * request.slots;
+    spec.memory_limit_bytes =
+        options_.memory_bytes_per_slot * request.slots / std::max(1U, request.sharers);
   return spec;
 }
 
@@ -247,9 +258,13 @@ void ProcessTaskHosts::end(Key key, std::optional<Error> error) {
     if (found->second.released) error.reset();
     ended = std::move(found->second.ended);
     hosts_.erase(found);
+    // Start files hold the cluster's token; with the last host of a job its directory goes.
+    const auto next = hosts_.lower_bound({key.first, {}});
+    if (next == hosts_.end() || next->first.first != key.first) {
+      std::error_code ignored;
+      fs::remove_all(options_.jobs_directory / to_string(key.first), ignored);
+    }
   }
-  std::error_code ignored;
-  fs::remove_all(options_.jobs_directory / to_string(key.first), ignored);
   ended(std::move(error));
 }
 

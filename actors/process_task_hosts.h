@@ -55,6 +55,7 @@ class ProcessTaskHosts final : public TaskHostLauncher {
 
   void start(const StartTaskHost& request, Ended ended) override;
   void release(JobId job) override;
+  void release(JobId job, AttemptId attempt) override;
   [[nodiscard]] bool kill(JobId job, AttemptId attempt) override;
   [[nodiscard]] LogText read_log(const QueryLog& query) override;
 
@@ -76,6 +77,7 @@ class ProcessTaskHosts final : public TaskHostLauncher {
   void on_fetched(Key key, const Result<void>& how);
   [[nodiscard]] std::filesystem::path path_of(const std::string& blob) const;
   [[nodiscard]] bool is_released(Key key);
+  void release_locked(Host& host);
   void on_exit(ChildId child, const ChildExit& exit);
   [[nodiscard]] Error error_of(Key key, const ChildExit& exit);
   void end(Key key, std::optional<Error> error);

@@ -176,7 +176,7 @@ void ResourceManager::grant(const std::vector<SlotPool::Grant>& grants) {
       message.slots.push_back({worker.handle, worker.node.id});
     }
     self_->send(job_managers_.at(job), std::move(message));
-    waiting_.erase(job);
+    if (!pool_.waiting(job)) waiting_.erase(job);
   }
   tell_waiting();
 }

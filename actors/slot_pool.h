@@ -18,7 +18,8 @@ using TaskManagerId = StrongId<struct TaskManagerTag, std::uint64_t>;
 
 // Grants requests whole, in the order they came; a later, smaller one does not overtake one that all slots together would
 // satisfy, so that a large job is not starved by small ones. One that wants more than there are in total holds nobody up:
-// it might wait for a worker that never comes. When there are enough it has the place again that it had.
+// it might wait for a worker that never comes. When there are enough it has the place again that it had. What a job has
+// already counts for it: one that lost half of its slots and waits for as many holds nobody up.
 // A pure state machine, not thread-safe.
 class SlotPool {
  public:
@@ -41,7 +42,7 @@ class SlotPool {
     waiting_.push_back({job, count});
     return grant_waiting();
   }
-  // The job's slots become free, its open request is withdrawn.
+  // The job's slots become free, its open requests are withdrawn.
   [[nodiscard]] std::vector<Grant> release(JobId job) {
     std::erase_if(waiting_, [job](const Request& request) { return request.job == job; });
     for (const TaskManagerId id : used_[job]) {
@@ -65,7 +66,7 @@ class SlotPool {
     bool fits_total = false;      // it could be granted if all slots were free
     std::optional<JobId> behind;  // whose request must be granted before
   };
-  // Nothing if the job has no open request.
+  // Of the job's first one. Nothing if it has none.
   [[nodiscard]] std::optional<Waiting> waiting(JobId job) const {
     std::optional<JobId> ahead;
     for (const Request& request : waiting_) {
@@ -112,7 +113,12 @@ class SlotPool {
   }
 
   [[nodiscard]] bool fits_total(const Request& request) const {
-    return request.count <= total_slots();
+    const auto used = used_.find(request.job);
+    const auto kept =
+        used == used_.end() ? 0 : std::ranges::count_if(used->second, [this](TaskManagerId id) {
+          return task_managers_.contains(id);
+        });
+    return request.count + static_cast<std::uint64_t>(kept) <= total_slots();
   }
 
   // From the TaskManager with most free slots each time, so that jobs spread. Requires that there

@@ -24,6 +24,7 @@ void TaskChannel::send_frame(HostIndex host, Element element, std::uint64_t char
                      .kind = ElementKind::end_of_input,
                      .time_ms = 0,
                      .idle = false,
+                     .checkpoint = {},
                      .charged_bytes = charged_bytes,
                      .payload = {}};
   if (auto* batch = std::get_if<BatchPtr>(&element)) {
@@ -39,6 +40,9 @@ void TaskChannel::send_frame(HostIndex host, Element element, std::uint64_t char
   } else if (const auto* status = std::get_if<WatermarkStatus>(&element)) {
     frame.kind = ElementKind::watermark_status;
     frame.idle = status->idle;
+  } else if (const auto* barrier = std::get_if<Barrier>(&element)) {
+    frame.kind = ElementKind::barrier;
+    frame.checkpoint = barrier->checkpoint;
   }
   const auto sent = deployment_->data_plane->send_element(host, std::move(frame));
   if (!sent && !*failure_) *failure_ = sent.error();
@@ -60,7 +64,8 @@ void TaskActor::deploy(TaskHandle::base* self, TaskHandle handle, const EngineCo
       .contexts = make_contexts(),
       .input_channels = input_channel_ports(plan, vertex, subtask),
       .exchanges = {},
-      .random_seed = deployment_.job.value ^ (std::uint64_t{vertex.value} << 32) ^ subtask.value};
+      .random_seed = deployment_.job.value ^ (std::uint64_t{vertex.value} << 32) ^ subtask.value,
+      .checkpoint_mode = deployment_.settings.checkpoints.mode};
   for (const auto& lanes : output_channels(plan, vertex, subtask)) {
     auto& exchange = wiring.exchanges.emplace_back();
     for (const ChannelEnd& consumer : lanes) {
@@ -124,10 +129,33 @@ void TaskActor::wire(const WireTask& wiring) {
 void TaskActor::start() {
   if (ended_ || running_) return;
   report(TaskState::initializing);
+  if (const auto restored = restore(); !restored) return fail(restored.error());
   if (const auto opened = core_->open(); !opened) return fail(opened.error());
   running_ = true;
   report(TaskState::running);
   schedule_step();
+}
+
+// Reads files: this is what the state "initializing" is for.
+Result<void> TaskActor::restore() {
+  if (!deployment_.restore) return {};
+  const Vertex& vertex = deployment_.plan->vertex(deployment_.task.vertex);
+  const SubtaskIndex subtask = deployment_.task.subtask;
+  std::vector<RestoredState> restored;
+  for (const ChainStage& stage : vertex.chain.stages) {
+    const KeyGroupSlice keys{
+        key_group_range_of(subtask, vertex.parallelism, vertex.max_parallelism),
+        vertex.max_parallelism};
+    auto state =
+        deployment_.restore.state_of(stage.operator_name, subtask, vertex.parallelism, keys);
+    if (!state) return state.error();
+    restored.push_back(*std::move(state));
+  }
+  std::vector<std::string> operators;
+  for (const ChainStage& stage : vertex.chain.stages) operators.push_back(stage.operator_name);
+  core_->restore(std::move(restored),
+                 deployment_.restore.has_finished(operators, subtask, vertex.parallelism));
+  return {};
 }
 
 void TaskActor::cancel(const CancelTask& cancel) {
@@ -171,6 +199,8 @@ Result<Element> TaskActor::decode(ElementFrame& frame) {
       return Element{WatermarkStatus{frame.idle}};
     case ElementKind::end_of_input:
       return Element{EndOfInput{}};
+    case ElementKind::barrier:
+      return Element{Barrier{frame.checkpoint}};
   }
   return damaged("an unknown kind of element");
 }
@@ -196,7 +226,7 @@ void TaskActor::assign(const AssignSplit& answer) {
 
 void TaskActor::step() {
   step_scheduled_ = false;
-  if (ended_ || !running_) return;
+  if (ended_ || !running_ || finished_) return;
   if (engine_->faults != nullptr) {
     if (const auto error = engine_->faults->fails(deployment_.task)) return fail(*error);
   }
@@ -237,7 +267,82 @@ void TaskActor::schedule_step_at(ProcessingTime time) {
   self_->delayed_send(handle_, time - now, TaskStep{});
 }
 
+void TaskActor::trigger(const InjectBarrier& barrier) {
+  if (ended_) return;
+  core_->trigger_checkpoint(barrier.checkpoint);
+  schedule_step();
+}
+
+void TaskActor::end_checkpoint(const EndCheckpoint& end) {
+  if (ended_ || !running_) return;
+  if (end.completed) {
+    if (const auto done = core_->complete_checkpoint(end.checkpoint); !done)
+      return fail(done.error());
+  } else {
+    core_->abort_checkpoint(end.checkpoint);
+  }
+  schedule_step();
+}
+
+void TaskActor::acknowledge(FrozenTask frozen) {
+  const Vertex& vertex = deployment_.plan->vertex(deployment_.task.vertex);
+  const auto& nodes = deployment_.plan->logical.nodes;
+  const auto micros = [](std::chrono::nanoseconds time) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(time);
+  };
+  const CheckpointId checkpoint = frozen.chain.checkpoint;
+  Acknowledgement& pending = being_written_[checkpoint];
+  pending.times.alignment = micros(frozen.alignment);
+  pending.times.sync = micros(frozen.chain.sync_time);
+  for (auto& commit : frozen.chain.commits) {
+    OperatorCommittables& of_sink = pending.committables.emplace_back();
+    of_sink.operator_name = nodes[commit.node.value].name;
+    for (Committable& one : commit.committables)
+      of_sink.committables.push_back(std::move(one.bytes));
+  }
+  auto operators = std::make_shared<std::vector<OperatorFrozen>>();
+  for (auto& stage : frozen.chain.stages) {
+    operators->push_back({nodes[stage.node.value].name, deployment_.task.subtask,
+                          vertex.parallelism, vertex.max_parallelism, std::move(stage.state)});
+  }
+  self_->send(deployment_.state_writer,
+              WriteState{checkpoint,
+                         state_file_name({deployment_.task.vertex, deployment_.task.subtask},
+                                         deployment_.attempt),
+                         std::move(operators), handle_});
+}
+
+void TaskActor::decline(CheckpointId checkpoint) {
+  self_->send(deployment_.host,
+              DeclineCheckpoint{deployment_.attempt, deployment_.task, checkpoint,
+                                Error{Errc::cancelled, "a newer checkpoint's barrier came first"}});
+}
+
+void TaskActor::on_written(const StateWritten& written) {
+  if (ended_) return;
+  const auto pending = being_written_.extract(written.checkpoint);
+  if (pending.empty()) return;
+  if (written.error) {
+    self_->send(deployment_.host, DeclineCheckpoint{deployment_.attempt, deployment_.task,
+                                                    written.checkpoint, *written.error});
+  }
+  // What its sinks have prepared is told in any case: the next checkpoint commits it.
+  AcknowledgeCheckpoint acknowledgement{deployment_.attempt, deployment_.task, written.checkpoint,
+                                        written.snapshot};
+  acknowledgement.snapshot.committables = std::move(pending.mapped().committables);
+  const auto async = written.snapshot.times.async;
+  acknowledgement.snapshot.times = pending.mapped().times;
+  acknowledgement.snapshot.times.async = async;
+  const bool lost = engine_->faults != nullptr &&
+                    engine_->faults->loses_checkpoint_acknowledgement(acknowledgement);
+  if (!lost) self_->send(deployment_.host, std::move(acknowledgement));
+  if (finished_ && being_written_.empty()) finish();
+}
+
+// An acknowledgement that is still to come would say less than that it has finished.
 void TaskActor::finish() {
+  finished_ = true;
+  if (!being_written_.empty()) return;
   auto commits = core_->prepare_commit();
   if (!commits) return fail(commits.error());
   end(TaskState::finished, {}, std::move(*commits));
@@ -316,6 +421,13 @@ TaskHandle::behavior_type task_actor(FairActor<TaskActor, TaskHandle>* self,
       [state](const AssignSplit& m) {
         if (state->is_current(m.attempt)) state->assign(m);
       },
+      [state](const InjectBarrier& m) {
+        if (state->is_current(m.attempt)) state->trigger(m);
+      },
+      [state](const EndCheckpoint& m) {
+        if (state->is_current(m.attempt)) state->end_checkpoint(m);
+      },
+      [state](const StateWritten& m) { state->on_written(m); },
       [state](const TaskStep&) { state->step(); },
       [state](const WakeTask&) { state->wake(); },
   };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caf/all.hpp>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "actors/engine_context.h"
 #include "actors/fair_actor.h"
 #include "actors/messages.h"
+#include "actors/restore_point.h"
 #include "actors/task_probe.h"
 #include "dataflow/plan/physical_plan.h"
 #include "dataflow/runtime/task_core.h"
@@ -24,6 +26,8 @@ struct TaskDeployment {
   JobSettings settings;
   std::shared_ptr<TaskProbe> probe;
   TaskHostHandle host;                    // who is told what becomes of it
+  StateWriterHandle state_writer;         // of its host; null if the job has no checkpoints
+  RestorePoint restore;                   // what it begins with
   std::shared_ptr<DataPlane> data_plane;  // null if all tasks of the job are in this process
 };
 
@@ -69,10 +73,15 @@ class TaskActor : public TaskEnvironment {
   void assign(const AssignSplit& answer);
   void step();
   void wake();
+  void trigger(const InjectBarrier& barrier);
+  void end_checkpoint(const EndCheckpoint& end);
+  void on_written(const StateWritten& written);
   [[nodiscard]] bool is_current(AttemptId attempt) const { return attempt == deployment_.attempt; }
 
   void return_credit(ChannelIndex channel, std::uint64_t bytes, BatchPtr reusable) override;
   void request_split() override;
+  void acknowledge(FrozenTask frozen) override;
+  void decline(CheckpointId checkpoint) override;
 
  private:
   // Where an input channel's credit goes, and what comes from there.
@@ -83,6 +92,7 @@ class TaskActor : public TaskEnvironment {
   };
 
   [[nodiscard]] std::vector<OperatorContext> make_contexts();
+  [[nodiscard]] Result<void> restore();
   [[nodiscard]] Result<Element> decode(ElementFrame& frame);
   void schedule_step();
   void schedule_step_at(ProcessingTime time);
@@ -103,6 +113,13 @@ class TaskActor : public TaskEnvironment {
   BatchPool* pool_ = nullptr;
   std::optional<Error> send_failure_;
   std::unique_ptr<TaskCore> core_;
+  // Of the snapshots that are being written.
+  struct Acknowledgement {
+    std::vector<OperatorCommittables> committables;
+    SnapshotTimes times;
+  };
+  std::map<CheckpointId, Acknowledgement> being_written_;
+  bool finished_ = false;  // it ends when what is being written has been acknowledged
   bool running_ = false;
   bool ended_ = false;
   bool step_scheduled_ = false;

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <utility>
 
+#include "actors/checkpoint_storage.h"
 #include "actors/operator_coordinator.h"
+#include "actors/state_writer.h"
 #include "actors/task_actor.h"
 #include "base/codec.h"
 #include "base/limits.h"
@@ -69,6 +71,7 @@ void FrameRouter::on_peer_lost(HostIndex peer, Error error) {
 }
 
 TaskHost::~TaskHost() {
+  if (state_writer_) caf::anon_send_exit(state_writer_, caf::exit_reason::user_shutdown);
   for (const auto& [node, coordinator] : coordinators_)
     caf::anon_send_exit(coordinator, caf::exit_reason::user_shutdown);
   for (const auto& [id, task] : tasks_)
@@ -109,13 +112,31 @@ void TaskHost::begin(TaskHostHandle::base* self, const EngineContext& engine,
   }
 }
 
+// Read once, and the same for all.
+Result<RestorePoint> TaskHost::restore_point(const std::string& directory) {
+  if (directory.empty()) return RestorePoint{};
+  if (!restore_) {
+    auto storage = checkpoint_storage(*engine_, options_.settings.checkpoints);
+    if (!storage) return storage.error();
+    auto read = RestorePoint::read(*std::move(storage), directory);
+    if (!read) return read.error();
+    restore_ = *std::move(read);
+  }
+  return *restore_;
+}
+
 void TaskHost::open_coordinators(const OpenCoordinators& open) {
+  const auto restore = restore_point(open.restore_from);
   for (const NodeId node : open.nodes) {
     if (coordinators_.contains(node)) continue;  // told twice
+    if (!restore) {
+      forward(CoordinatorOpened{options_.attempt, node, restore.error(), {}});
+      continue;
+    }
     auto coordinator = spawn_actor<CoordinatorHandle>(
         self_->system(), *engine_, Placement::own_thread, operator_coordinator, engine_,
         CoordinatorDeployment{options_.attempt, node, options_.plan,
-                              caf::actor_cast<TaskHostHandle>(self_)});
+                              caf::actor_cast<TaskHostHandle>(self_), *restore, open.again});
     self_->monitor(coordinator);
     self_->send(coordinator, OpenCoordinator{});
     coordinators_.emplace(node, std::move(coordinator));
@@ -123,6 +144,21 @@ void TaskHost::open_coordinators(const OpenCoordinators& open) {
 }
 
 void TaskHost::deploy(const DeployTasks& deployment) {
+  const auto restore = restore_point(deployment.restore_from);
+  if (!restore) {
+    for (const TaskId id : deployment.tasks) {
+      self_->send(
+          options_.job_manager,
+          TaskChanged{options_.attempt, id, TaskState::failed, shortened(restore.error()), {}, {}});
+    }
+    return;
+  }
+  if (options_.settings.checkpoints.enabled() && !state_writer_) {
+    state_writer_ = spawn_actor<StateWriterHandle>(self_->system(), *engine_, Placement::own_thread,
+                                                   state_writer, engine_, options_.job,
+                                                   options_.settings.checkpoints);
+    self_->monitor(state_writer_);
+  }
   for (const TaskId id : deployment.tasks) {
     const bool forgets = engine_->faults != nullptr && engine_->faults->forgets_what_it_deployed();
     if (!tasks_.contains(id) || forgets) spawn_task(id);
@@ -137,7 +173,8 @@ void TaskHost::spawn_task(TaskId id) {
       self_->system(), *engine_, vertex.blocking ? Placement::own_thread : Placement::shared,
       task_actor, engine_,
       TaskDeployment{options_.job, options_.attempt, id, options_.plan, options_.settings, probe,
-                     caf::actor_cast<TaskHostHandle>(self_),
+                     caf::actor_cast<TaskHostHandle>(self_), state_writer_,
+                     restore_.value_or(RestorePoint{}),
                      std::shared_ptr<DataPlane>(network_, network_->plane.get())});
   self_->monitor(handle);
   network_->router.add(id, handle);
@@ -245,6 +282,25 @@ void TaskHost::abort(const AbortOutput& abort) {
   if (found != coordinators_.end()) self_->send(found->second, abort);
 }
 
+void TaskHost::trigger(const TriggerCheckpoint& trigger) {
+  for (const auto& [node, coordinator] : coordinators_) self_->send(coordinator, trigger);
+}
+
+void TaskHost::inject(const InjectBarrier& barrier) {
+  const auto found = tasks_.find(barrier.reader);
+  if (found != tasks_.end()) {
+    self_->send(found->second.handle, barrier);
+  } else {
+    self_->send(options_.job_manager, barrier);
+  }
+}
+
+void TaskHost::end_checkpoint(const EndCheckpoint& end) {
+  for (const auto& [id, task] : tasks_) {
+    if (!task.ended) self_->send(task.handle, end);
+  }
+}
+
 void TaskHost::on_peer_lost(const PeerLost& lost) {
   log_.warning("lost host " + std::to_string(lost.host.value) + ": " + lost.error.message);
   for (const auto& [id, task] : tasks_) {
@@ -272,7 +328,7 @@ void TaskHost::on_down(const caf::down_msg& down) {
   for (const auto& [node, coordinator] : coordinators_) {
     if (coordinator->address() != down.source) continue;
     self_->send(options_.job_manager, CoordinatorOpened{options_.attempt, node, error, {}});
-    self_->send(options_.job_manager, OutputCommitted{options_.attempt, node, error});
+    self_->send(options_.job_manager, OutputCommitted{options_.attempt, node, {}, error});
     self_->send(options_.job_manager, OutputAborted{options_.attempt, node});
     return;
   }
@@ -349,6 +405,18 @@ TaskHostHandle::behavior_type task_host(TaskHostHandle::stateful_pointer<TaskHos
       },
       [state](const OutputAborted& m) { state->forward(m); },
       [state](const PeerLost& m) { state->on_peer_lost(m); },
+      [state](const TriggerCheckpoint& m) {
+        if (state->is_current(m.attempt)) state->trigger(m);
+      },
+      [state](CoordinatorSnapshot& m) { state->forward(std::move(m)); },
+      [state](const InjectBarrier& m) {
+        if (state->is_current(m.attempt)) state->inject(m);
+      },
+      [state](AcknowledgeCheckpoint& m) { state->forward(std::move(m)); },
+      [state](DeclineCheckpoint& m) { state->forward(std::move(m)); },
+      [state](const EndCheckpoint& m) {
+        if (state->is_current(m.attempt)) state->end_checkpoint(m);
+      },
       [state](const ReportTasks&) { state->report(); },
   };
 }

@@ -14,6 +14,7 @@
 #include "actors/engine_context.h"
 #include "actors/messages.h"
 #include "actors/print_buffer.h"
+#include "actors/restore_point.h"
 #include "actors/task_probe.h"
 #include "base/error_text.h"
 #include "dataflow/plan/physical_plan.h"
@@ -88,13 +89,16 @@ class TaskHost {
   void assign(const SplitAssigned& answer);
   void commit(const CommitOutput& commit);
   void abort(const AbortOutput& abort);
+  void trigger(const TriggerCheckpoint& trigger);
+  void inject(const InjectBarrier& barrier);
+  void end_checkpoint(const EndCheckpoint& end);
   void on_peer_lost(const PeerLost& lost);
   void on_down(const caf::down_msg& down);
   void report();
   // Passes on to the JobManager what a coordinator says.
   template <class Message>
   void forward(Message message) {
-    if constexpr (requires { message.error; }) {
+    if constexpr (requires { *message.error; }) {
       if (message.error) message.error = shortened(*std::move(message.error));
     }
     self_->send(options_.job_manager, std::move(message));
@@ -115,6 +119,7 @@ class TaskHost {
   void name_stuck_tasks();
   void send_report();
   [[nodiscard]] std::string name_of_node(NodeId node) const;
+  [[nodiscard]] Result<RestorePoint> restore_point(const std::string& directory);
 
   TaskHostHandle::base* self_ = nullptr;
   const EngineContext* engine_ = nullptr;
@@ -123,6 +128,8 @@ class TaskHost {
   std::shared_ptr<Network> network_;
   std::map<TaskId, Task> tasks_;
   std::map<NodeId, CoordinatorHandle> coordinators_;
+  StateWriterHandle state_writer_;       // of a job with checkpoints
+  std::optional<RestorePoint> restore_;  // once it is read
   bool started_ = false;
 };
 

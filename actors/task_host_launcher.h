@@ -22,6 +22,7 @@ class TaskHostLauncher {
   virtual void start(const StartTaskHost& request, Ended ended) = 0;
   // Asks the hosts of a job to end; those that are being started never do start.
   virtual void release(JobId job) = 0;
+  virtual void release(JobId job, AttemptId attempt) = 0;
   // Ends one whatever it does. False: that is impossible.
   [[nodiscard]] virtual bool kill(JobId job, AttemptId attempt) = 0;
   // What it wrote to stdout and stderr, from a position on, at most as much as a message holds.

@@ -106,6 +106,7 @@ TaskManagerHandle::behavior_type task_manager(TaskManagerHandle::stateful_pointe
       [state](const StartTaskHost& m) { state->start_host(m); },
       [state](const KillTaskHost& m) { state->kill_host(m); },
       [state](const ReleaseJob& m) { state->release(m.job); },
+      [state](const ReleaseTaskHost& m) { state->release(m); },
       [state](const TaskHostEnded& m) { state->on_host_ended(m); },
       [state](const HeartbeatAnswer& m) { state->on_heartbeat_answer(m); },
       [state](const HeartbeatRound&) { state->heartbeat(); },

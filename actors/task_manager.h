@@ -33,6 +33,9 @@ class TaskManager {
   void start_host(const StartTaskHost& request);
   void kill_host(const KillTaskHost& request);
   void release(JobId job);
+  void release(const ReleaseTaskHost& request) {
+    options_.launcher->release(request.job, request.attempt);
+  }
   void on_host_ended(const TaskHostEnded& ended);
   void on_heartbeat_answer(const HeartbeatAnswer& answer);
   void heartbeat();

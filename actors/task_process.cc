@@ -128,6 +128,16 @@ Result<std::shared_ptr<const PhysicalPlan>> build_plan(const TaskProcessStart& s
   std::abort();
 }
 
+// User code may call exit(), and what is static would be destroyed below the threads that still run.
+void exit_without_destructors() {
+  ::on_exit(
+      [](int code, void*) {
+        std::fflush(nullptr);
+        std::_Exit(code);
+      },
+      nullptr);
+}
+
 // Ends the process when the worker closes the pipe: in order if that is quick.
 class Leaving {
  public:
@@ -279,6 +289,7 @@ std::uint64_t task_process_bytes_min() {
 int run_task_process(const std::filesystem::path& start_file,
                      const std::function<void(Job&)>& describe) {
   std::set_terminate(say_why_and_end);
+  exit_without_destructors();
   auto pipe = take_liveness_pipe();
   auto start = read_start_file(start_file);
   if (!start) return fail(start.error());

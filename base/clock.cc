@@ -1,5 +1,7 @@
 #include "base/clock.h"
 
+#include <thread>
+
 namespace weir {
 namespace {
 
@@ -18,6 +20,10 @@ const Clock& system_clock() {
   // Never destroyed: a user function that never returns still looks at it when the process exits.
   static const auto* clock = new SystemClock;
   return *clock;
+}
+
+void pause_thread(Duration length) {
+  std::this_thread::sleep_for(length);
 }
 
 }  // namespace weir

@@ -19,8 +19,11 @@ class Clock {
   [[nodiscard]] virtual ProcessingTime processing_time() const = 0;
 };
 
-// The machine's clocks. The only place that reads them.
+// The machine's clocks. The only place that reads them, and that waits for them.
 [[nodiscard]] const Clock& system_clock();
+
+// Lets the calling thread wait, which must be one that may.
+void pause_thread(Duration length);
 
 // A clock that stands still until told otherwise. Not thread-safe.
 class ManualClock final : public Clock {

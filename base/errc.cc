@@ -48,6 +48,10 @@ std::string_view name_of(Errc code) {
       return "plan_mismatch";
     case Errc::no_such_job:
       return "no_such_job";
+    case Errc::state_mismatch:
+      return "state_mismatch";
+    case Errc::checkpoint_failed:
+      return "checkpoint_failed";
   }
   WEIR_CHECK(false);
   return {};

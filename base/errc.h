@@ -48,6 +48,10 @@ enum class Errc {
   plan_mismatch,
   // The cluster knows no such job: `job list --all` shows those it knows.
   no_such_job,
+  // State that is restored does not fit the program: restore with the program that wrote it, or under new names.
+  state_mismatch,
+  // More checkpoints failed in a row than are tolerated: see the reason of the last one.
+  checkpoint_failed,
 };
 
 // The code's name as written above, for logs and messages.

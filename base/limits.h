@@ -46,6 +46,10 @@ inline constexpr std::size_t name_bytes_max = 200;
 // What a step says of itself may name many files; more than this is cut.
 inline constexpr std::size_t kind_bytes_max = 1000;
 
+// Tables that a keyed state is divided into, at most: each costs about 50 bytes also when it is empty, for every state
+// and every open window. So many keep each small enough to grow without a pause.
+inline constexpr std::size_t state_tables_max = 128;
+
 // A task that holds its thread for longer is named in the log.
 inline constexpr std::chrono::milliseconds stuck_after{1000};
 

@@ -54,6 +54,20 @@ struct ProcessingTime {
   friend constexpr auto operator<=>(const ProcessingTime&, const ProcessingTime&) = default;
 };
 
+// A time as calendar and clock show it, in UTC. Of every time there is: years may have more than four
+// digits, or be negative.
+struct CivilTime {
+  std::int64_t year = 0;
+  int month = 1;  // from 1
+  int day = 1;    // from 1
+  int hour = 0;
+  int minute = 0;
+  int second = 0;
+  int millisecond = 0;
+  friend bool operator==(const CivilTime&, const CivilTime&) = default;
+};
+[[nodiscard]] CivilTime civil_time(EventTime time);
+
 // ISO 8601 in UTC: 2015-05-17T10:05:03Z, with .mmm only when the milliseconds are not zero.
 // min() and max() read "-inf" and "+inf"; years outside 0000–9999 are written with all their
 // digits.

@@ -16,6 +16,12 @@ namespace weir::bench {
 // bandwidth.
 [[nodiscard]] PairedBenchmark limit_keyed_count();
 
+// checkpoints.cc
+[[nodiscard]] PairedBenchmark memory_per_key();
+[[nodiscard]] PairedBenchmark snapshot_pause_memory();
+[[nodiscard]] PairedBenchmark snapshot_latency_memory();
+[[nodiscard]] PairedBenchmark checkpoint_overhead();
+
 // idle_latency.cc
 [[nodiscard]] PairedBenchmark idle_latency(double quantile, const std::string& name);
 

@@ -18,6 +18,12 @@
 // in tasks that are joined by channels with credit. Its steps have parallelism 1 unless they say
 // otherwise; then outputs of different subtasks mix in some order.
 //
+// A snapshot can be taken at any time, and another harness of the same piece can begin with it:
+//
+//   StreamHarness<Reading, Alert> restored(describe, {.restored = harness.snapshot()});
+//
+// It has the state of all steps, in whatever parallelism they have now, and no watermark yet.
+//
 // Every call runs the piece until it has nothing left to do, so what came of it can be taken at
 // once. The first failure (of the plan, or of a function) ends the run: status() has it, and calls
 // after it do nothing. Not thread-safe.
@@ -90,7 +96,7 @@ class HarnessInput {
 template <class Out>
 class HarnessOutput {
  public:
-  // Processing time begins at 0. On its way to the new time it stops wherever a timer is set, as
+  // Processing time begins at 0 unless the options say otherwise. On its way to the new time it stops wherever a timer is set, as
   // the machine's would.
   void advance_processing_time(Duration by) { run_.advance_to(run_.processing_time() + by); }
   // Requires that time does not go back.
@@ -107,6 +113,9 @@ class HarnessOutput {
     return values<T>(run_.take(side_output_port(member)));
   }
 
+  // The state of all steps as it is now, for HarnessOptions::restored.
+  [[nodiscard]] JobSnapshot snapshot() const { return run_.snapshot(); }
+
   // How the run is going: the error once something has failed.
   [[nodiscard]] const Result<void>& status() const { return run_.status(); }
   // Whether every step has finished, as they do when the inputs have ended.
@@ -116,7 +125,7 @@ class HarnessOutput {
   [[nodiscard]] std::uint64_t bad_records() const { return run_.bad_records(); }
 
  protected:
-  explicit HarnessOutput(HarnessOptions options) : run_(options) {}
+  explicit HarnessOutput(HarnessOptions options) : run_(std::move(options)) {}
 
   HarnessRun run_;
 
@@ -157,7 +166,7 @@ class StreamHarness : public HarnessOutput<Out> {
  public:
   template <class Describe>
   explicit StreamHarness(Describe describe, HarnessOptions options = {})
-      : HarnessOutput<Out>(options) {
+      : HarnessOutput<Out>(std::move(options)) {
     static_assert(std::invocable<Describe&, Stream<In>>,
                   "weir: the harness needs a function (Stream<In>) → Stream<Out>");
     static_assert(std::derived_from<std::invoke_result_t<Describe&, Stream<In>>, Stream<Out>>,
@@ -185,7 +194,7 @@ class TwoInputHarness : public HarnessOutput<Out> {
  public:
   template <class Describe>
   explicit TwoInputHarness(Describe describe, HarnessOptions options = {})
-      : HarnessOutput<Out>(options) {
+      : HarnessOutput<Out>(std::move(options)) {
     static_assert(std::invocable<Describe&, Stream<A>, Stream<B>>,
                   "weir: the harness needs a function (Stream<A>, Stream<B>) → Stream<Out>");
     static_assert(

@@ -19,6 +19,8 @@ class QueueEnumerator final : public SplitEnumerator {
     return Assignment(Split{.id = "what was pushed", .bytes = {}});
   }
   void add_back(std::vector<Split> /*splits*/) override {}
+  void snapshot(ByteWriter& /*writer*/) const override {}
+  [[nodiscard]] Result<void> restore(ByteReader& /*reader*/) override { return {}; }
 
  private:
   std::shared_ptr<const HarnessQueue> queue_;  // shared with the harness and the reader
@@ -87,8 +89,10 @@ void HarnessRun::start(const std::vector<Origin>& origins) {
       .parallelism = 1, .max_parallelism = {}, .chaining = options_.chaining};
   status_ = check_valid(builder_.plan(), settings);
   if (!status_) return;
-  tasks_.emplace(make_physical_plan(std::move(builder_.plan()), settings), clock_,
-                 SteppedTasks::Options{.strict = options_.strict});
+  tasks_.emplace(
+      make_physical_plan(std::move(builder_.plan()), settings), clock_,
+      SteppedTasks::Options{
+          .strict = options_.strict, .random_seed = 0, .restored = std::move(options_.restored)});
   status_ = tasks_->open();
   run();
 }

@@ -18,8 +18,10 @@
 namespace weir {
 
 struct HarnessOptions {
-  bool strict = false;   // records that do not parse fail the run, as with --strict
-  bool chaining = true;  // false: every step in a task of its own
+  bool strict = false;                // records that do not parse fail the run, as with --strict
+  bool chaining = true;               // false: every step in a task of its own
+  ProcessingTime processing_time{0};  // at the beginning
+  JobSnapshot restored = {};          // a harness's snapshot(), of the same piece
 };
 
 // What has been fed to an input and not been read by its source yet. Elements come in order.
@@ -56,7 +58,9 @@ class HarnessRun {
  public:
   using InputIndex = StrongId<struct HarnessInputTag, std::uint32_t>;
 
-  explicit HarnessRun(HarnessOptions options) : options_(options) {}
+  explicit HarnessRun(HarnessOptions options) : options_(std::move(options)) {
+    clock_.advance(options_.processing_time - ProcessingTime{0});
+  }
   HarnessRun(const HarnessRun&) = delete;
   HarnessRun& operator=(const HarnessRun&) = delete;
 
@@ -77,6 +81,8 @@ class HarnessRun {
 
   // What has come out of a port; nothing but records and control elements.
   [[nodiscard]] std::vector<Element> take(OutputPort port);
+
+  [[nodiscard]] JobSnapshot snapshot() const { return tasks_ ? tasks_->snapshot() : JobSnapshot{}; }
 
   [[nodiscard]] const Result<void>& status() const { return status_; }
   [[nodiscard]] bool finished() const { return tasks_ && tasks_->finished(); }

@@ -34,6 +34,14 @@ Result<StepResult> Operator::finish(Outputs& /*out*/) {
   return StepResult::done;
 }
 
+Result<void> Operator::prepare_snapshot(CheckpointId /*checkpoint*/) {
+  return {};
+}
+
+Result<void> Operator::on_checkpoint_complete(CheckpointId /*checkpoint*/) {
+  return {};
+}
+
 Error user_code_error(const std::string& operator_name) {
   const std::string function = "user function of '" + operator_name + "'";
   const std::string where = function + " threw ";

@@ -15,7 +15,8 @@
 #include "base/time.h"
 #include "dataflow/batch.h"
 #include "dataflow/output.h"
-#include "state/keyed_table.h"
+#include "state/key_groups.h"
+#include "state/state_backend.h"
 
 namespace weir {
 
@@ -52,6 +53,8 @@ struct OperatorContext {
   AttemptId attempt{1};
   const Clock* clock = &system_clock();
   OperatorMetrics* metrics = nullptr;  // never null once open() is called
+  // Where all state of the instance is: never null once open() is called. Outlives the instance.
+  StateBackend* state = nullptr;
   bool strict = false;  // input that does not parse fails the task instead of being counted
   // Says something to the people who run the job: into the log, with the task's name. From any
   // thread.
@@ -79,7 +82,7 @@ struct InputSelection {
 // done by the same call made again: unconsumed rows by `position`, anything inside one row or one
 // firing by the operator's own cursor. What has been put out has left the operator's state, so its
 // state, the unconsumed rows and the watermark being processed together are consistent whenever a
-// call returns.
+// call returns. A snapshot is taken between two elements, when none is half done.
 //
 // Exceptions of user functions may leave any call except close; they fail the task.
 class Operator {
@@ -113,6 +116,12 @@ class Operator {
 
   // Asked before each element is taken.
   [[nodiscard]] virtual InputSelection next_input() const { return {}; }
+
+  // A barrier has come: what is not in a state yet is put there now; then all states are frozen.
+  [[nodiscard]] virtual Result<void> prepare_snapshot(CheckpointId checkpoint);
+  // A checkpoint that this operator was part of is complete: what it held back for that may go out. May be left out
+  // for one checkpoint, then a later one says it for both.
+  [[nodiscard]] virtual Result<void> on_checkpoint_complete(CheckpointId checkpoint);
 
   // Releases what open acquired. After a failure or a cancel it is called without finish.
   virtual void close() {}

@@ -22,25 +22,39 @@ struct Committable {
   friend bool operator==(const Committable&, const Committable&) = default;
 };
 
-// A sink's writer is an operator without outputs. A bounded job commits when all writers have
-// finished; with checkpoints, when one is complete.
+// A sink's writer is an operator without outputs. What it has written is committed when a checkpoint
+// that holds it is complete, or the job.
 class SinkOperator : public Operator {
  public:
-  // What has been written since the last call, made durable. Called after finish.
+  // What the writer has finished since the last call, made durable. Called at each barrier, where it
+  // and the snapshot of the writer's state hold everything that was written before between them, and
+  // once after finish, when it is all of the rest. The writer forgets it: if the checkpoint is
+  // aborted, it belongs to the next one, and only the failure of the attempt makes it void.
   [[nodiscard]] virtual Result<std::vector<Committable>> prepare_commit() {
     return std::vector<Committable>{};
   }
 };
 
 // Makes committables visible. One per job and sink; driven by one actor on a thread that may block.
+// It is either prepared or restored, before any task of the attempt runs; commits follow, and finish
+// or abort in the end. Destruction alone, as in a crash, leaves the output to be restored.
 class SinkCommitter {
  public:
   virtual ~SinkCommitter() = default;
-  // Before any task runs: refuses an output that exists, makes room for the new one.
+  // The job's first start: refuses an output that exists, makes room for the new one.
   [[nodiscard]] virtual Result<void> prepare() = 0;
-  // Idempotent: what is visible already stays so.
+  // Instead, once an earlier committer of the job was prepared: takes the output over, and commits
+  // what the checkpoint that the job goes on from holds; nothing if it starts again. Touches nothing
+  // that is visible.
+  [[nodiscard]] virtual Result<void> restore(const std::vector<Committable>& pending) {
+    return commit(pending);
+  }
+  // Makes these visible, durably. Any number of times; what is visible already stays so.
   [[nodiscard]] virtual Result<void> commit(const std::vector<Committable>& committables) = 0;
-  // The job failed or was cancelled: removes what no commit will ever make visible.
+  // Everything has been committed: removes what nobody will ever see, and lets go of the output.
+  [[nodiscard]] virtual Result<void> finish() { return {}; }
+  // The job failed or was cancelled: removes what no commit will ever make visible, and what a
+  // commit that failed half way has. What was committed before stays.
   virtual void abort() = 0;
 };
 

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -45,6 +46,10 @@ class SplitEnumerator {
   [[nodiscard]] virtual Result<Assignment> next(SubtaskIndex reader) = 0;
   // Splits of a failed reader, to be given to another.
   virtual void add_back(std::vector<Split> splits) = 0;
+  // What has not been handed out, as far as open() could not find it out again.
+  virtual void snapshot(ByteWriter& writer) const = 0;
+  // After open(): goes on where a snapshot was taken, with any number of readers.
+  [[nodiscard]] virtual Result<void> restore(ByteReader& reader) = 0;
   // Everything there is to read, in the unit that readers count in `read_units`; nothing if unknown
   // or without end.
   [[nodiscard]] virtual std::optional<std::uint64_t> total_units() const { return std::nullopt; }

@@ -60,6 +60,8 @@ wire::Element::Kind kind_on_wire(ElementKind kind) {
       return wire::Element::Kind::WATERMARK_STATUS;
     case ElementKind::end_of_input:
       return wire::Element::Kind::END_OF_INPUT;
+    case ElementKind::barrier:
+      return wire::Element::Kind::BARRIER;
   }
   WEIR_CHECK(false);
   return {};
@@ -75,6 +77,8 @@ std::optional<ElementKind> kind_from_wire(wire::Element::Kind kind) {
       return ElementKind::watermark_status;
     case wire::Element::Kind::END_OF_INPUT:
       return ElementKind::end_of_input;
+    case wire::Element::Kind::BARRIER:
+      return ElementKind::barrier;
   }
   return std::nullopt;
 }
@@ -107,6 +111,7 @@ void write_header(const ElementFrame& element, wire::Frame::Builder out) {
   header.setTimeMs(element.time_ms);
   header.setIdle(element.idle);
   header.setChargedBytes(element.charged_bytes);
+  header.setCheckpoint(element.checkpoint.value);
 }
 
 void write_header(const CreditFrame& credit, wire::Frame::Builder out) {
@@ -162,6 +167,7 @@ Result<Frame> read_element(wire::Element::Reader in, Bytes payload) {
                             .kind = *kind,
                             .time_ms = in.getTimeMs(),
                             .idle = in.getIdle(),
+                            .checkpoint = {in.getCheckpoint()},
                             .charged_bytes = in.getChargedBytes(),
                             .payload = std::move(payload)});
 }

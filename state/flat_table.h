@@ -5,14 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
-#include <type_traits>
 #include <utility>
 
 #include "base/byte_size.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/ids.h"
+#include "state/frozen_table.h"
 
 namespace weir {
 
@@ -23,7 +24,10 @@ namespace weir {
 // that choose the slot (low), the tag (25…31) and the key group (32…63) are disjoint. At most 5/8
 // of the slots are used, where probes are still short; the table allocates nothing while it is
 // empty. Erasing shifts the entries behind back (Knuth, TAOCP 3, 6.4 R), so there are no
-// tombstones. References are valid until the next insertion or erasure. Not thread-safe.
+// tombstones. References are valid until the next insertion, erasure or freeze. Not thread-safe.
+//
+// freeze() gives another thread the table as it is now, without a copy: see FrozenTable. Until that
+// is written, what this table changes first is saved first; otherwise it costs a test for null.
 template <class K, class V>
 class FlatTable {
  public:
@@ -42,30 +46,34 @@ class FlatTable {
   V& find_or_insert(KeyHash hash, const K& key) {
     const std::uint8_t tag = tag_of(hash);
     for (std::size_t i = hash & mask_;; i = (i + 1) & mask_) {
-      if (tags_[i] == tag && keys_equal(slots_[i].key, key)) return slots_[i].value;
+      if (tags_[i] == tag && keys_equal(slots_[i].key, key)) {
+        if (frozen_ != nullptr) [[unlikely]]
+          save(i);
+        return slots_[i].value;
+      }
       if (tags_[i] == 0) return insert_at(i, tag, hash, key);
     }
   }
 
-  // Null if absent.
+  // Null if absent. The first is for changing the value.
   [[nodiscard]] V* find(KeyHash hash, const K& key) {
-    const std::uint8_t tag = tag_of(hash);
-    for (std::size_t i = hash & mask_; tags_[i] != 0; i = (i + 1) & mask_) {
-      if (tags_[i] == tag && keys_equal(slots_[i].key, key)) return &slots_[i].value;
-    }
-    return nullptr;
+    const std::size_t slot = slot_of(hash, key);
+    if (slot == absent) return nullptr;
+    if (frozen_ != nullptr) [[unlikely]]
+      save(slot);
+    return &slots_[slot].value;
+  }
+  [[nodiscard]] const V* find(KeyHash hash, const K& key) const {
+    const std::size_t slot = slot_of(hash, key);
+    return slot == absent ? nullptr : &slots_[slot].value;
   }
 
   // Returns whether the key was there.
   bool erase(KeyHash hash, const K& key) {
-    const std::uint8_t tag = tag_of(hash);
-    for (std::size_t i = hash & mask_; tags_[i] != 0; i = (i + 1) & mask_) {
-      if (tags_[i] == tag && keys_equal(slots_[i].key, key)) {
-        erase_slot(i);
-        return true;
-      }
-    }
-    return false;
+    const std::size_t slot = slot_of(hash, key);
+    if (slot == absent) return false;
+    erase_slot(slot);
+    return true;
   }
 
   void prefetch(KeyHash hash) const {
@@ -98,14 +106,26 @@ class FlatTable {
   }
   // Requires that `slot` is used.
   [[nodiscard]] const K& key_at(std::size_t slot) const { return slots_[slot].key; }
-  [[nodiscard]] V& value_at(std::size_t slot) { return slots_[slot].value; }
+  [[nodiscard]] const V& value_at(std::size_t slot) const { return slots_[slot].value; }
 
-  // Drops all entries and keeps the memory.
+  // Drops all entries and keeps the memory, unless that is still being written to a snapshot.
   void clear() {
     if (size_ == 0) return;
-    destroy_entries();
+    if (frozen_ != nullptr && leave_to_frozen()) return;
+    block().destroy_entries();
     std::memset(tags_, 0, mask_ + 1);
     size_ = 0;
+  }
+
+  // The entries as they are now, for one other thread to write; null if there are none. What an
+  // earlier freeze has not written yet is saved now. If the result is not going to be written, its
+  // give_up() must be called.
+  [[nodiscard]] std::shared_ptr<FrozenTable<K, V>> freeze(
+      std::shared_ptr<const EntryEncoder<K, V>> encoder) {
+    save_all();
+    if (size_ == 0) return nullptr;
+    frozen_ = std::make_shared<FrozenTable<K, V>>(block(), std::move(encoder));
+    return frozen_;
   }
 
   // Memory held, with what keys and values own elsewhere; O(size) when they own something.
@@ -120,15 +140,21 @@ class FlatTable {
   }
 
  private:
-  struct Slot {
-    K key;
-    V value;
-  };
+  using Slot = TableSlot<K, V>;
   static constexpr std::size_t initial_slots = 8;
+  static constexpr std::size_t absent = ~std::size_t{0};
   static inline std::uint8_t no_tags[1] = {0};  // what an empty table probes; never written
 
   static std::uint8_t tag_of(KeyHash hash) {
     return static_cast<std::uint8_t>(0x80U | ((hash >> 25) & 0x7fU));
+  }
+
+  [[nodiscard]] std::size_t slot_of(KeyHash hash, const K& key) const {
+    const std::uint8_t tag = tag_of(hash);
+    for (std::size_t i = hash & mask_; tags_[i] != 0; i = (i + 1) & mask_) {
+      if (tags_[i] == tag && keys_equal(slots_[i].key, key)) return i;
+    }
+    return absent;
   }
 
   V& insert_at(std::size_t slot, std::uint8_t tag, KeyHash hash, const K& key) {
@@ -136,6 +162,8 @@ class FlatTable {
       grow();
       slot = free_slot(hash);
     }
+    if (frozen_ != nullptr) [[unlikely]]
+      save(slot);
     ::new (static_cast<void*>(&slots_[slot])) Slot{key, V{}};
     tags_[slot] = tag;
     ++size_;
@@ -149,6 +177,7 @@ class FlatTable {
   }
 
   void grow() {
+    save_all();
     FlatTable bigger;
     bigger.allocate(slots_ == nullptr ? initial_slots : (mask_ + 1) * 2);
     for (std::size_t i = next_used(0); i < slot_count(); i = next_used(i + 1)) {
@@ -162,6 +191,8 @@ class FlatTable {
   }
 
   void erase_slot(std::size_t hole) {
+    if (frozen_ != nullptr) [[unlikely]]
+      save(hole);
     slots_[hole].~Slot();
     tags_[hole] = 0;
     --size_;
@@ -169,6 +200,8 @@ class FlatTable {
       const std::size_t home = hash_of(slots_[i].key) & mask_;
       const bool may_fill_hole = ((i - home) & mask_) >= ((i - hole) & mask_);
       if (!may_fill_hole) continue;
+      if (frozen_ != nullptr) [[unlikely]]
+        save(i);
       ::new (static_cast<void*>(&slots_[hole])) Slot(std::move(slots_[i]));
       tags_[hole] = tags_[i];
       slots_[i].~Slot();
@@ -177,25 +210,43 @@ class FlatTable {
     }
   }
 
-  // One block: the slots, then their tags.
+  [[nodiscard]] TableBlock<K, V> block() const { return {slots_, tags_, slot_count()}; }
+
   void allocate(std::size_t slot_count) {
-    void* block = ::operator new (slot_count*(sizeof(Slot) + 1), std::align_val_t{alignof(Slot)});
-    slots_ = static_cast<Slot*>(block);
-    tags_ = reinterpret_cast<std::uint8_t*>(slots_ + slot_count);
+    const auto block = TableBlock<K, V>::allocate(slot_count);
+    slots_ = block.slots;
+    tags_ = block.tags;
     std::memset(tags_, 0, slot_count);
     mask_ = slot_count - 1;
   }
 
-  void destroy_entries() {
-    if constexpr (!std::is_trivially_destructible_v<Slot>) {
-      for (std::size_t i = next_used(0); i < slot_count(); i = next_used(i + 1)) slots_[i].~Slot();
-    }
+  void release() {
+    if (slots_ == nullptr || (frozen_ != nullptr && leave_to_frozen())) return;
+    block().release();
   }
 
-  void release() {
-    if (slots_ == nullptr) return;
-    destroy_entries();
-    ::operator delete (static_cast<void*>(slots_), std::align_val_t{alignof(Slot)});
+  // Out of line, so that the calls cost the common path a jump that is not taken.
+  [[gnu::noinline, gnu::cold]] void save(std::size_t slot) {
+    if (frozen_->is_over()) {
+      frozen_.reset();
+    } else {
+      frozen_->save(slot);
+    }
+  }
+  void save_all() {
+    if (frozen_ != nullptr && !frozen_->is_over()) frozen_->save_all();
+    frozen_.reset();
+  }
+  // All memory, to be written and freed there; the table begins anew. False if nobody needs it.
+  bool leave_to_frozen() {
+    const auto frozen = std::move(frozen_);
+    if (frozen->is_over()) return false;
+    frozen->keep();
+    slots_ = nullptr;
+    tags_ = no_tags;
+    mask_ = 0;
+    size_ = 0;
+    return true;
   }
 
   void swap(FlatTable& other) noexcept {
@@ -203,12 +254,14 @@ class FlatTable {
     std::swap(tags_, other.tags_);
     std::swap(mask_, other.mask_);
     std::swap(size_, other.size_);
+    std::swap(frozen_, other.frozen_);
   }
 
   Slot* slots_ = nullptr;         // owned block
   std::uint8_t* tags_ = no_tags;  // inside the block, unless there is none; 0 = free
   std::size_t mask_ = 0;          // slot count − 1
   std::size_t size_ = 0;
+  std::shared_ptr<FrozenTable<K, V>> frozen_;  // shared with its writer; null if there is none
 };
 
 }  // namespace weir

@@ -29,6 +29,14 @@ struct KeyGroupRange {
   friend constexpr bool operator==(const KeyGroupRange&, const KeyGroupRange&) = default;
 };
 
+// The part of a job's keys that one subtask holds.
+struct KeyGroupSlice {
+  KeyGroupRange range;
+  std::uint32_t max_parallelism = 0;
+
+  friend constexpr bool operator==(const KeyGroupSlice&, const KeyGroupSlice&) = default;
+};
+
 // Uses the high half of the hash; tables place their slots by the low bits, so that the keys of one
 // group still spread over its table (the same bits cost a factor of three).
 [[nodiscard]] constexpr KeyGroup key_group_of(KeyHash hash, std::uint32_t max_parallelism) {

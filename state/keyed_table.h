@@ -1,28 +1,24 @@
-// The state of one name and namespace in one subtask: a table per key group.
+// The state of one name and namespace in one subtask, divided by key group.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/ids.h"
 #include "state/flat_table.h"
+#include "state/frozen_groups.h"
 #include "state/key_groups.h"
 
 namespace weir {
 
-// The part of a job's keys that one subtask holds.
-struct KeyGroupSlice {
-  KeyGroupRange range;
-  std::uint32_t max_parallelism = 0;
-
-  friend bool operator==(const KeyGroupSlice&, const KeyGroupSlice&) = default;
-};
-
 // Where a walk over a KeyedTable stands; survives yields, not insertions or erasures.
 struct TableCursor {
-  std::uint32_t group = 0;  // from the range's first
+  std::size_t table = 0;
   std::size_t slot = 0;
 };
 
@@ -32,19 +28,24 @@ struct TableCursor {
 template <class K, class V>
 class KeyedTable {
  public:
-  explicit KeyedTable(KeyGroupSlice slice) : slice_(slice), groups_(slice.range.count) {
+  explicit KeyedTable(KeyGroupSlice slice) : layout_(slice), tables_(layout_.count()) {
     WEIR_CHECK(slice.range.count > 0);
   }
 
   [[nodiscard]] bool owns(KeyHash hash) const {
-    return slice_.range.contains(key_group_of(hash, slice_.max_parallelism));
+    return slice().range.contains(layout_.group_of(hash));
   }
+  [[nodiscard]] const KeyGroupSlice& slice() const { return layout_.slice(); }
 
-  // Each requires owns(hash) and hash == hash_of(key).
+  // Each requires owns(hash) and hash == hash_of(key). `find` is for changing the value, the const
+  // one for reading it.
   V& find_or_insert(KeyHash hash, const K& key) { return at(hash).find_or_insert(hash, key); }
   [[nodiscard]] V* find(KeyHash hash, const K& key) { return at(hash).find(hash, key); }
+  [[nodiscard]] const V* find(KeyHash hash, const K& key) const {
+    return tables_[index_of(hash)].find(hash, key);
+  }
   bool erase(KeyHash hash, const K& key) { return at(hash).erase(hash, key); }
-  void prefetch(KeyHash hash) const { groups_[index_of(hash)].prefetch(hash); }
+  void prefetch(KeyHash hash) const { tables_[index_of(hash)].prefetch(hash); }
 
   // Calls update(row, value) for every row of [begin, end), in order, with the value of
   // key_of(row), as find_or_insert would; memory is fetched ahead, which pays for tables beyond the
@@ -70,9 +71,9 @@ class KeyedTable {
   // Calls visit(key, value) from the cursor on, until it returns false or all entries were visited;
   // the cursor then stands behind the last one visited. Returns whether all were.
   template <class Visit>
-  bool walk(TableCursor& cursor, Visit visit) {
-    for (; cursor.group < groups_.size(); ++cursor.group, cursor.slot = 0) {
-      auto& table = groups_[cursor.group];
+  bool walk(TableCursor& cursor, Visit visit) const {
+    for (; cursor.table < tables_.size(); ++cursor.table, cursor.slot = 0) {
+      const auto& table = tables_[cursor.table];
       const std::size_t end = table.slot_count();
       for (cursor.slot = table.next_used(cursor.slot); cursor.slot < end;) {
         const bool go_on = visit(table.key_at(cursor.slot), table.value_at(cursor.slot));
@@ -85,28 +86,40 @@ class KeyedTable {
 
   [[nodiscard]] std::size_t size() const {
     std::size_t total = 0;
-    for (const auto& table : groups_) total += table.size();
+    for (const auto& table : tables_) total += table.size();
     return total;
   }
   [[nodiscard]] std::size_t bytes() const {
     std::size_t total = 0;
-    for (const auto& table : groups_) total += table.bytes();
+    for (const auto& table : tables_) total += table.bytes();
     return total;
   }
 
-  // Drops all entries and keeps the memory.
+  // Drops all entries and keeps the memory, unless that is still being written to a snapshot.
   void clear() {
-    for (auto& table : groups_) table.clear();
+    for (auto& table : tables_) table.clear();
+  }
+
+  // The entries as they are now, to be written by another thread while this table goes on, and also
+  // when it is gone. Takes time per table, not per entry. What an earlier freeze has not written
+  // yet is encoded now.
+  [[nodiscard]] FrozenGroups<K, V> freeze(std::shared_ptr<const EntryEncoder<K, V>> encoder) {
+    if (layout_.groups_per_table() > 1)
+      encoder = std::make_shared<const LabellingEncoder<K, V>>(layout_, std::move(encoder));
+    typename FrozenGroups<K, V>::Tables frozen;
+    frozen.reserve(tables_.size());
+    for (auto& table : tables_) frozen.push_back(table.freeze(encoder));
+    return FrozenGroups<K, V>(layout_, std::move(frozen));
   }
 
  private:
   [[nodiscard]] std::size_t index_of(KeyHash hash) const {
-    return key_group_of(hash, slice_.max_parallelism).value - slice_.range.first.value;
+    return layout_.table_of(layout_.group_of(hash));
   }
-  FlatTable<K, V>& at(KeyHash hash) { return groups_[index_of(hash)]; }
+  FlatTable<K, V>& at(KeyHash hash) { return tables_[index_of(hash)]; }
 
-  KeyGroupSlice slice_;
-  std::vector<FlatTable<K, V>> groups_;
+  GroupTables layout_;
+  std::vector<FlatTable<K, V>> tables_;
 };
 
 }  // namespace weir

@@ -13,7 +13,6 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "state/key_groups.h"
-#include "state/keyed_table.h"
 
 namespace weir {
 
@@ -34,7 +33,9 @@ enum class StateKind : std::uint8_t {
   broadcast = 18,   // a map that is the same in every instance
 };
 
-[[nodiscard]] constexpr bool is_keyed(StateKind kind) { return kind < StateKind::split_list; }
+[[nodiscard]] constexpr bool is_keyed(StateKind kind) {
+  return kind < StateKind::split_list;
+}
 
 // A state's identity within its operator, and what its entries are made of.
 struct StateDescriptor {

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "actors/checkpoint_inspection.h"
 #include "actors/cluster_client.h"
 #include "actors/cluster_run.h"
 #include "actors/diagnosis.h"
@@ -187,6 +188,8 @@ int run_inspect(int argc, char** argv) {
   const CLI::App* topology =
       command("topology", "a job's actors: node, process, task, operators; what each does", true);
   const CLI::App* channels = command("channels", "what travels on the edges of a job", true);
+  const CLI::App* checkpoints =
+      command("checkpoints", "a job's last checkpoints: times, sizes, by task, failures", true);
   command("doctor", "what holds a job up, and what to do about it", true);
   try {
     app.parse(argc, argv);
@@ -200,7 +203,7 @@ int run_inspect(int argc, char** argv) {
     return refuse(e.what());
   }
   if (app.get_subcommands().empty())
-    return refuse("the command is missing: nodes, jobs, topology, channels or doctor");
+    return refuse("the command is missing: nodes, jobs, topology, channels, checkpoints or doctor");
   if (app.get_subcommands().size() > 1)
     return refuse("one command at a time: " + app.get_subcommands()[0]->get_name() + " or " +
                   app.get_subcommands()[1]->get_name());
@@ -217,6 +220,8 @@ int run_inspect(int argc, char** argv) {
   if (jobs->parsed()) return run(look_at_jobs(**cluster, options));
   if (topology->parsed()) return run(look_at_job(**cluster, options, topology_text, topology_json));
   if (channels->parsed()) return run(look_at_job(**cluster, options, channels_text, channels_json));
+  if (checkpoints->parsed())
+    return run(look_at_job(**cluster, options, checkpoints_text, checkpoints_json));
   return run(look_at_job(
       **cluster, options,
       [](const JobSample& sample) { return doctor_text(sample, diagnose(sample)); },

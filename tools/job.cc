@@ -104,7 +104,7 @@ int logs(ClusterClient& cluster, const JobAnswer& answer, const JobOptions& opti
     const TaskHostInfo& info = job.hosts[host];
     std::printf("==> node %s, host %u, process %llu <==\n", info.node.c_str(), host,
                 static_cast<unsigned long long>(info.process));
-    const auto text = cluster.log(info.node, job.status.job, job.attempt, {host});
+    const auto text = cluster.log(info.node, job.status.job, info.execution, info.index);
     if (!text) {
       std::fflush(stdout);
       code = fail({text.error().code, "log of host " + std::to_string(host) + " on node " +

@@ -1,33 +1,13 @@
 // Aggregates: what is kept of many records, and what comes out of it.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <type_traits>
-#include <utility>
+
+#include "state/aggregate_function.h"
 
 namespace weir {
-
-// A type A that folds records of type T, as Flink's AggregateFunction:
-//   struct A {
-//     struct Accumulator { … };                                    // default: nothing folded yet
-//     void add(Accumulator&, const T&) const;
-//     Out result(const Accumulator&) const;
-//     void merge(Accumulator&, const Accumulator& other) const;    // optional for tumbling windows
-//   };
-template <class A, class T>
-concept AggregateFunction = requires(const A& a, typename A::Accumulator& acc,
-                                     const typename A::Accumulator& done, const T& value) {
-  requires std::default_initializable<typename A::Accumulator>;
-  a.add(acc, value);
-  a.result(done);
-};
-
-template <class A>
-using AggregateResult = std::remove_cvref_t<decltype(std::declval<const A&>().result(
-    std::declval<const typename A::Accumulator&>()))>;
 
 // How many.
 struct Count {

@@ -27,6 +27,8 @@ template <class T, class Selector>
 class WindowedStream;
 template <class T, class SelectorA, class U, class SelectorB>
 class KeyedConnectedStreams;
+template <class T, class Selector, class U>
+class KeyedBroadcastStreams;
 
 // A stream whose records of one key are in one subtask. Steps on it have state and so a name, their
 // identity on restore.
@@ -114,6 +116,9 @@ class KeyedStream : public BuiltInAggregates<KeyedStream<T, Selector>, T> {
       using Op = KeyedProcessOperator<F, K, Out, std::tuple<Selector>, T>;
       return std::make_unique<Op>(function, std::tuple{selector});
     });
+    static_assert(!declares_broadcast_state<F>(),
+                  "weir: only a broadcast stream may change a BroadcastState: connect this stream "
+                  "with one, .connect(rules.broadcast())");
     static_assert(
         !requires { &F::on_end; },
         "weir: on_end is for functions without key; per key, set a Timer at EventTime::max()");
@@ -128,6 +133,12 @@ class KeyedStream : public BuiltInAggregates<KeyedStream<T, Selector>, T> {
     static_assert(std::is_same_v<K, KeyOf<SelectorU, U>>,
                   "weir: connected keyed streams need the same key type");
     return KeyedConnectedStreams<T, Selector, U, SelectorU>(*this, other);
+  }
+
+  // This stream and one whose records go to all subtasks: connect(rules.broadcast()).
+  template <class U>
+  [[nodiscard]] KeyedBroadcastStreams<T, Selector, U> connect(const Stream<U>& broadcast) const {
+    return KeyedBroadcastStreams<T, Selector, U>(*this, broadcast.origins());
   }
 
   // For the API's own use.

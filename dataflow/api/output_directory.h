@@ -25,15 +25,15 @@ inline FileSinkOptions with_overwrite(FileSinkOptions options, const OutputDirec
 
 [[nodiscard]] inline FileSink<CsvFormat> csv_files(const OutputDirectory& directory,
                                                    FileSinkOptions options = {}) {
-  return csv_files(directory.path, output_detail::with_overwrite(options, directory));
+  return csv_files(directory.path, output_detail::with_overwrite(std::move(options), directory));
 }
 [[nodiscard]] inline FileSink<JsonFormat> json_files(const OutputDirectory& directory,
                                                      FileSinkOptions options = {}) {
-  return json_files(directory.path, output_detail::with_overwrite(options, directory));
+  return json_files(directory.path, output_detail::with_overwrite(std::move(options), directory));
 }
 [[nodiscard]] inline FileSink<LineFormat> line_files(const OutputDirectory& directory,
                                                      FileSinkOptions options = {}) {
-  return line_files(directory.path, output_detail::with_overwrite(options, directory));
+  return line_files(directory.path, output_detail::with_overwrite(std::move(options), directory));
 }
 
 }  // namespace weir

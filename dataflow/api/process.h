@@ -14,8 +14,14 @@
 // The braces let a program write Alerts{.limit = 3} without a warning. A function without key takes
 // Context<Alert>& and may have on_end(Context<Alert>&), called when the input has ended.
 //
+// The other keyed states are ListState, MapState, ReducingState and AggregatingState; each can have
+// a time to live: ValueState<int> failures{ttl(1h)}. A function without key can have an
+// OperatorListState, and one whose second input is a broadcast stream a BroadcastState.
+//
 // The context's types say what comes out, and for keyed functions by what key. Two inputs:
-// on_element1 and on_element2. Callbacks of one instance never overlap. Members are found by
+// on_element1 and on_element2; if a keyed stream is connected with a broadcast one, the latter's
+// records have no key: on_element2(const B&, Context<Out>&). Callbacks of one instance never
+// overlap. Members are found by
 // reflection; their names are their identity.
 #pragma once
 
@@ -26,6 +32,12 @@
 #include "base/check.h"
 #include "base/time.h"
 #include "dataflow/output.h"
+#include "state/aggregating_state.h"
+#include "state/broadcast_state.h"
+#include "state/list_state.h"
+#include "state/map_state.h"
+#include "state/operator_list_state.h"
+#include "state/reducing_state.h"
 #include "state/timer_queue.h"
 #include "state/value_state.h"
 

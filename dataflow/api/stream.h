@@ -186,10 +186,14 @@ class Stream : public StepSettings<Stream<T>> {
     static_assert(!declares_state<F>(),
                   "weir: this function has state or timers, which belong to a key: put .key_by(…) "
                   "before .process(…)");
+    static_assert(!declares_broadcast_state<F>(),
+                  "weir: only a broadcast stream may change a BroadcastState: connect this stream "
+                  "with one, .connect(rules.broadcast())");
     auto node = transform<Out>(
         "process", [function] { return std::make_unique<ProcessOperator<F, Out, T>>(function); });
     node.name = std::move(name);
     node.name_given = true;
+    node.stateful = declares_operator_state<F>();
     append_side_outputs(function, node.outputs, node.output_names);
     return then<Out>(std::move(node));
   }

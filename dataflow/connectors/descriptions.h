@@ -35,7 +35,8 @@ concept SourceDescription = std::copy_constructible<S> && requires(const S& sour
 //   check()                  run at submission: whether the output can be made
 //   make_writer<T>()         called once per subtask
 //   make_committer()         called once per job; null when there is nothing to commit
-//   paths()                  if it writes files: where, as given, std::vector<std::string>. May be missing
+//   paths()                  if it writes files: where, as given, std::vector<std::string>; directories are its own.
+//                            May be missing
 template <class S, class T>
 concept SinkDescription = std::copy_constructible<S> && requires(const S& sink) {
   { sink.describe() } -> std::same_as<std::string>;

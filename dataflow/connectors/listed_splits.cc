@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/codec.h"
+
 namespace weir {
 namespace {
 
@@ -37,6 +39,17 @@ class ListedSplits final : public SplitEnumerator {
   void add_back(std::vector<Split> splits) override {
     splits_.insert(splits_.begin(), std::make_move_iterator(splits.begin()),
                    std::make_move_iterator(splits.end()));
+  }
+
+  void snapshot(ByteWriter& writer) const override { encode(writer, splits_); }
+
+  // Readers may hold restored splits, or have finished, and then ask for none: nothing is reserved.
+  [[nodiscard]] Result<void> restore(ByteReader& reader) override {
+    reserved_per_reader_ = 0;
+    auto splits = decode<std::deque<Split>>(reader);
+    if (!splits) return splits.error();
+    splits_ = *std::move(splits);
+    return {};
   }
 
   [[nodiscard]] std::optional<std::uint64_t> total_units() const override { return total_units_; }

@@ -5,96 +5,265 @@
 #include <system_error>
 #include <utility>
 
+#include "base/check.h"
 #include "base/random.h"
 
 namespace weir {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::size_t buffer_bytes_max = std::size_t{256} * 1024;
+// Bounds memory and open files of a writer whose records are scattered over many buckets.
+constexpr std::size_t active_parts_max = 64;
 
 }  // namespace
 
 PartFileWriter::PartFileWriter(std::string directory, SubtaskIndex subtask, PartFileOptions options)
     : directory_(std::move(directory)),
       writer_{.subtask = subtask, .attempt = fresh_seed()},
-      options_(std::move(options)) {
-  begin_part();
-}
+      options_(std::move(options)) {}
 
 PartFileWriter::~PartFileWriter() {
-  if (file_.is_open()) finished_.push_back(part_);
-  for (const PartFile& part : finished_) {
-    std::error_code error;
-    std::filesystem::remove(path_of(part), error);  // if it fails, the committer tries again
+  for (const auto& [bucket, part] : parts_) {
+    if (part.made && !part.in_snapshot) remove(part.file);
+  }
+  for (const FinishedPart& part : finished_) {
+    if (!part.in_snapshot) remove(part.file);
   }
 }
 
-Result<std::vector<PartFile>> PartFileWriter::finish() {
-  WEIR_TRY(finish_part());
-  return std::exchange(finished_, {});
+Result<void> PartFileWriter::restore(const PartFileWriterState& state) {
+  WEIR_CHECK(parts_.empty());
+  has_checkpoints_ = true;
+  next_number_ = std::max(next_number_, state.next_number);
+  for (const PartFile& file : state.in_progress) WEIR_TRY(finish_restored(file));
+  return {};
+}
+
+std::optional<ProcessingTime> PartFileWriter::next_roll() const {
+  if (!has_checkpoints_ || rolls_from_ == ProcessingTime::max()) return std::nullopt;
+  return rolls_from_;
+}
+
+Result<void> PartFileWriter::roll_by_time(ProcessingTime now) {
+  now_ = now;
+  const RollingPolicy& rolling = options_.rolling;
+  WEIR_TRY(finish_parts(
+      [&](const Part& part) { return rolling.rolls_at_time(now, part.first_row, part.last_row); }));
+  rolls_from_ = ProcessingTime::max();
+  for (const auto& [bucket, part] : parts_) {
+    rolls_from_ = std::min(rolls_from_, rolling.rolls_from(part.first_row, part.last_row));
+  }
+  return {};
+}
+
+Result<std::vector<PartFile>> PartFileWriter::prepare_commit() {
+  WEIR_TRY(roll_at_checkpoint());
+  WEIR_TRY(sync_names());
+  std::vector<PartFile> files;
+  for (FinishedPart& part : std::exchange(finished_, {})) files.push_back(std::move(part.file));
+  return files;
+}
+
+Result<PartFileWriterState> PartFileWriter::snapshot() {
+  WEIR_TRY(roll_at_checkpoint());
+  PartFileWriterState state{.in_progress = {}, .next_number = next_number_};
+  for (auto& [bucket, part] : parts_) {
+    WEIR_TRY(sync(part));
+    part.in_snapshot = true;
+    state.in_progress.push_back(part.file);
+  }
+  WEIR_TRY(sync_names());
+  return state;
+}
+
+Result<void> PartFileWriter::finish() {
+  return finish_parts([](const Part&) { return true; });
+}
+
+// Depends on nothing but the rows, so that snapshot() and prepare_commit() agree.
+Result<void> PartFileWriter::roll_at_checkpoint() {
+  has_checkpoints_ = true;
+  return finish_parts([&](const Part& part) {
+    return options_.rolling.rolls_at_checkpoint(part.file.bytes + part.buffer.size());
+  });
 }
 
 void PartFileWriter::begin_part() {
-  part_ = part_file(writer_, number_++);
-  buffer_ = options_.header;
-  buffer_full_at_ = buffer_limit();
+  Part& part = parts_[bucket_];
+  part.file = part_file(writer_, next_number_++, bucket_);
+  part.first_row = now_;
+  part.last_row = now_;
+  part.buffer = options_.header;
+  activate(part);
+  rolls_from_ = std::min(rolls_from_, options_.rolling.rolls_from(now_, now_));
+  current_ = &part;
+}
+
+void PartFileWriter::activate(Part& part) {
+  if (!std::exchange(part.active, true)) ++active_parts_;
+  part.buffer_full_at = buffer_limit(part);
+}
+
+Result<void> PartFileWriter::change_bucket(const std::string& bucket) {
+  bucket_ = bucket;
+  const auto found = parts_.find(bucket);
+  current_ = found == parts_.end() ? nullptr : &found->second;
+  if (current_ != nullptr && current_->active) return {};
+  if (active_parts_ == active_parts_max) WEIR_TRY(rest_all());
+  if (current_ != nullptr) activate(*current_);
+  return {};
+}
+
+Result<void> PartFileWriter::rest_all() {
+  for (auto& [bucket, part] : parts_) {
+    if (!std::exchange(part.active, false)) continue;
+    WEIR_TRY(flush(part));
+    part.buffer = {};
+    if (part.descriptor.close() != 0) return failed("close", part.file);
+  }
+  active_parts_ = 0;
+  return {};
 }
 
 Result<void> PartFileWriter::make_room() {
-  if (part_.bytes + buffer_.size() > options_.part_bytes_max) return finish_part();
-  WEIR_TRY(flush());
-  buffer_full_at_ = buffer_limit();
+  Part& part = *current_;
+  if (options_.rolling.rolls_at_row(part.file.bytes + part.buffer.size())) {
+    WEIR_TRY(finish_part(part));
+    current_ = nullptr;
+    parts_.erase(bucket_);
+    return {};
+  }
+  WEIR_TRY(flush(part));
+  part.buffer_full_at = buffer_limit(part);
   return {};
 }
 
-std::size_t PartFileWriter::buffer_limit() const {
-  const std::uint64_t room = options_.part_bytes_max - part_.bytes;
+std::size_t PartFileWriter::buffer_limit(const Part& part) const {
+  if (options_.rolling.at_every_checkpoint) return buffer_bytes_max;
+  const std::uint64_t limit = options_.rolling.part_bytes_max;
+  const std::uint64_t room = limit - std::min(limit, part.file.bytes);
   return static_cast<std::size_t>(std::min<std::uint64_t>(room, buffer_bytes_max)) + 1;
 }
 
-Result<void> PartFileWriter::flush() {
-  if (!file_.is_open()) WEIR_TRY(create());
-  const char* from = buffer_.data();
-  std::size_t left = buffer_.size();
+Result<void> PartFileWriter::flush(Part& part) {
+  if (part.buffer.empty()) return {};
+  WEIR_TRY(open(part));
+  part.synced = false;
+  const char* from = part.buffer.data();
+  std::size_t left = part.buffer.size();
   while (left > 0) {
-    const ssize_t written = ::write(file_.get(), from, left);
+    const ssize_t written = ::write(part.descriptor.get(), from, left);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return failed("write");
+    if (written < 0) return failed("write", part.file);
     from += written;
     left -= static_cast<std::size_t>(written);
   }
-  part_.bytes += buffer_.size();
-  buffer_.clear();
+  part.file.bytes += part.buffer.size();
+  part.buffer.clear();
   return {};
 }
 
-Result<void> PartFileWriter::create() {
-  file_ =
-      FileDescriptor(::open(path_of(part_).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!file_.is_open()) return failed("create");
+Result<void> PartFileWriter::open(Part& part) {
+  if (part.descriptor.is_open()) return {};
+  const std::string bucket = bucket_of(part.file.hidden_name);
+  if (!part.made) WEIR_TRY(make_bucket(bucket));
+  const int create = part.made ? 0 : O_CREAT | O_EXCL;
+  part.descriptor = FileDescriptor(::open(path_of(part.file.hidden_name).c_str(),
+                                          O_WRONLY | O_APPEND | O_CLOEXEC | create, 0666));
+  if (!part.descriptor.is_open()) return failed(part.made ? "open" : "create", part.file);
+  if (!std::exchange(part.made, true)) unsynced_buckets_.insert(bucket);
   return {};
 }
 
-Result<void> PartFileWriter::finish_part() {
-  if (!part_has_rows()) return {};
-  WEIR_TRY(flush());
-  if (::fsync(file_.get()) != 0) return failed("sync");
-  finished_.push_back(part_);
-  if (file_.close() != 0) return failed("close");
-  begin_part();
+// Never the output directory itself: once that has gone, so has the job.
+Result<void> PartFileWriter::make_bucket(const std::string& bucket) const {
+  fs::path path = directory_;
+  for (const fs::path& name : fs::path(bucket)) {
+    path /= name;
+    std::error_code error;
+    fs::create_directory(path, error);
+    if (error) return output_failed("make", path.string(), error.message());
+  }
   return {};
 }
 
-bool PartFileWriter::part_has_rows() const {
-  return part_.bytes + buffer_.size() > options_.header.size();
+Result<void> PartFileWriter::sync(Part& part) {
+  WEIR_TRY(flush(part));
+  if (part.synced) return {};
+  WEIR_TRY(open(part));
+  if (::fsync(part.descriptor.get()) != 0) return failed("sync", part.file);
+  part.synced = true;
+  if (!part.active && part.descriptor.close() != 0) return failed("close", part.file);
+  return {};
 }
 
-std::string PartFileWriter::path_of(const PartFile& part) const {
-  return (std::filesystem::path(directory_) / part.hidden_name).string();
+Result<void> PartFileWriter::sync_names() {
+  std::set<std::string> directories;
+  for (std::string bucket : std::exchange(unsynced_buckets_, {})) {
+    for (; !bucket.empty(); bucket = bucket_of(bucket)) directories.insert(bucket);
+    directories.insert(bucket);
+  }
+  for (const std::string& name : directories) WEIR_TRY(sync_directory(path_of(name)));
+  return {};
 }
 
-Error PartFileWriter::failed(const std::string& what) const {
-  return output_failed(what, path_of(part_), last_system_reason());
+template <class Rolls>
+Result<void> PartFileWriter::finish_parts(Rolls rolls) {
+  for (auto part = parts_.begin(); part != parts_.end();) {
+    if (!rolls(part->second)) {
+      ++part;
+      continue;
+    }
+    WEIR_TRY(finish_part(part->second));
+    if (current_ == &part->second) current_ = nullptr;
+    part = parts_.erase(part);
+  }
+  return {};
+}
+
+Result<void> PartFileWriter::finish_part(Part& part) {
+  WEIR_TRY(sync(part));
+  finished_.push_back({part.file, part.in_snapshot});
+  if (std::exchange(part.active, false)) --active_parts_;
+  part.made = false;  // finished_ has it
+  if (part.descriptor.close() != 0) return failed("close", part.file);
+  return {};
+}
+
+Result<void> PartFileWriter::finish_restored(const PartFile& file) {
+  const std::string path = path_of(file.hidden_name);
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (error) return output_failed("go on with", path, error.message());
+  if (size < file.bytes) {
+    return output_failed("go on with", path,
+                         "it has " + std::to_string(size) + " bytes, fewer than the " +
+                             std::to_string(file.bytes) +
+                             " of the checkpoint; something changed it");
+  }
+  const FileDescriptor opened(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!opened.is_open()) return failed("open", file);
+  if (::ftruncate(opened.get(), static_cast<off_t>(file.bytes)) != 0) {
+    return failed("truncate", file);
+  }
+  if (::fsync(opened.get()) != 0) return failed("sync", file);
+  finished_.push_back({file, true});
+  return {};
+}
+
+void PartFileWriter::remove(const PartFile& file) const {
+  std::error_code error;  // if it fails, the committer tries again
+  fs::remove(path_of(file.hidden_name), error);
+}
+
+std::string PartFileWriter::path_of(const std::string& name) const {
+  return (fs::path(directory_) / name).string();
+}
+
+Error PartFileWriter::failed(const std::string& what, const PartFile& file) const {
+  return output_failed(what, path_of(file.hidden_name), last_system_reason());
 }
 
 }  // namespace weir

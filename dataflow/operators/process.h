@@ -1,6 +1,7 @@
 // Runs process functions.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,10 +23,19 @@ template <class M>
 inline constexpr bool is_side_output = false;
 template <class T>
 inline constexpr bool is_side_output<SideOutput<T>> = true;
+// What a member is, by what it can be bound to.
 template <class M>
-inline constexpr bool is_value_state = false;
-template <class V>
-inline constexpr bool is_value_state<ValueState<V>> = true;
+concept KeyedState = requires(M member, const KeyedStateScope<int>& scope) {
+  { member.bind(scope, "") } -> std::same_as<Result<void>>;
+};
+template <class M>
+concept ListOfOperator = requires(M member, StateBackend& backend) {
+  { member.bind(backend, "") } -> std::same_as<Result<void>>;
+};
+template <class M>
+concept MapOfBroadcast = requires(M member, StateBackend& backend, const bool& may_change) {
+  { member.bind(backend, "", may_change) } -> std::same_as<Result<void>>;
+};
 
 // The value and context types of a callback (const T&, Ctx&).
 template <class Callback>
@@ -51,8 +61,28 @@ consteval bool declares_timer() {
 template <class F>
 consteval bool declares_state() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
-    return (process_detail::is_value_state<std::tuple_element_t<I, FieldTypes<F>>> || ...) ||
+    return (process_detail::KeyedState<std::tuple_element_t<I, FieldTypes<F>>> || ...) ||
            declares_timer<F>();
+  }
+  (std::make_index_sequence<field_count<F>>{});
+}
+
+// Whether a function has state of its instance, which belongs to no key.
+template <class F>
+consteval bool declares_operator_state() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return ((process_detail::ListOfOperator<std::tuple_element_t<I, FieldTypes<F>>> ||
+             process_detail::MapOfBroadcast<std::tuple_element_t<I, FieldTypes<F>>>) ||
+            ...);
+  }
+  (std::make_index_sequence<field_count<F>>{});
+}
+
+// Whether a function has a broadcast state, which only a broadcast stream may change.
+template <class F>
+consteval bool declares_broadcast_state() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return (process_detail::MapOfBroadcast<std::tuple_element_t<I, FieldTypes<F>>> || ...);
   }
   (std::make_index_sequence<field_count<F>>{});
 }
@@ -98,11 +128,18 @@ class ProcessOperator final : public Operator {
   [[nodiscard]] Result<void> open(const OperatorContext& context) override {
     scope_.clock = context.clock;
     std::uint16_t port = 0;
-    for_each_field(function_, [&](std::string_view, auto& field) {
+    Result<void> bound;
+    for_each_field(function_, [&](std::string_view name, auto& field) {
       using Member = std::remove_cvref_t<decltype(field)>;
-      if constexpr (process_detail::is_side_output<Member>) field.bind({++port}, scope_);
+      if constexpr (process_detail::is_side_output<Member>) {
+        field.bind({++port}, scope_);
+      } else if constexpr (process_detail::ListOfOperator<Member>) {
+        if (bound) bound = field.bind(*context.state, name);
+      } else if constexpr (process_detail::MapOfBroadcast<Member>) {
+        if (bound) bound = field.bind(*context.state, name, on_second_input_);
+      }
     });
-    return {};
+    return bound;
   }
 
   [[nodiscard]] Result<Progress> process(InputPort port, BatchPtr& in, RowRange rows,
@@ -137,6 +174,7 @@ class ProcessOperator final : public Operator {
     using T = std::tuple_element_t<Input, std::tuple<Inputs...>>;
     const auto& input = batch_cast<T>(any);
     scope_.outputs = &out;
+    on_second_input_ = Input == 1;
     Context<Out> context(scope_);
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (out.any_full()) return Progress{StepResult::output_full, row};
@@ -150,15 +188,20 @@ class ProcessOperator final : public Operator {
       }
     }
     scope_.outputs = nullptr;
+    on_second_input_ = false;
     return Progress{StepResult::done, rows.end};
   }
 
   F function_;
   CallbackScope scope_;
+  bool on_second_input_ = false;  // whose records may change a broadcast state
 };
 
+// In place of the selector of an input whose records have no key and go to all subtasks.
+struct NoSelector {};
+
 // A keyed function, of one or two inputs, each with its selector: state and timers belong to the
-// current key.
+// current key. The second input may be a broadcast one, which alone changes broadcast states.
 template <class F, class K, class Out, class Selectors, class... Inputs>
 class KeyedProcessOperator final : public Operator, private TimerService {
  public:
@@ -168,19 +211,27 @@ class KeyedProcessOperator final : public Operator, private TimerService {
   [[nodiscard]] Result<void> open(const OperatorContext& context) override {
     operator_context_ = &context;
     scope_.clock = context.clock;
+    const KeyedStateScope<K> states{*context.state, current_, *context.clock};
     std::uint16_t port = 0;
-    std::uint32_t timer = 0;
-    for_each_field(function_, [&](std::string_view, auto& field) {
+    std::vector<std::string> timers;
+    Result<void> bound;
+    for_each_field(function_, [&](std::string_view name, auto& field) {
       using Member = std::remove_cvref_t<decltype(field)>;
       if constexpr (process_detail::is_side_output<Member>) {
         field.bind({++port}, scope_);
-      } else if constexpr (process_detail::is_value_state<Member>) {
-        field.bind(
-            std::make_shared<MemoryValueAccess<K, typename Member::Value>>(context.keys, current_));
+      } else if constexpr (process_detail::KeyedState<Member>) {
+        if (bound) bound = field.bind(states, name);
+      } else if constexpr (process_detail::ListOfOperator<Member>) {
+        if (bound) bound = field.bind(*context.state, name);
+      } else if constexpr (process_detail::MapOfBroadcast<Member>) {
+        if (bound) bound = field.bind(*context.state, name, on_broadcast_side_);
       } else if constexpr (std::is_same_v<Member, Timer>) {
-        field.bind({timer++}, *this);
+        field.bind({static_cast<std::uint32_t>(timers.size())}, *this);
+        timers.emplace_back(name);
       }
     });
+    WEIR_TRY(bound);
+    if constexpr (declares_timer<F>()) WEIR_TRY(open_timers(*context.state, timers));
     return {};
   }
 
@@ -195,7 +246,7 @@ class KeyedProcessOperator final : public Operator, private TimerService {
   [[nodiscard]] Result<StepResult> on_watermark(EventTime watermark, Outputs& out) override {
     scope_.watermark = watermark;
     const StepResult fired =
-        fire_due(event_timers_, watermark.ms, out, [](const TimerEntry<K>& entry) {
+        fire_due(event_timers_.get(), watermark.ms, out, [](const TimerEntry<K>& entry) {
           return TimerFiring{entry.timer, EventTime{entry.time_ms}, {}};
         });
     if (fired == StepResult::done) out.emit_watermark(watermark);
@@ -203,12 +254,13 @@ class KeyedProcessOperator final : public Operator, private TimerService {
   }
 
   [[nodiscard]] std::optional<ProcessingTime> next_processing_timer() const override {
-    const auto next = processing_timers_.next_time_ms();
+    if (processing_timers_ == nullptr) return std::nullopt;
+    const auto next = processing_timers_->next_time_ms();
     return next ? std::optional(ProcessingTime{*next}) : std::nullopt;
   }
 
   [[nodiscard]] Result<StepResult> on_processing_time(ProcessingTime now, Outputs& out) override {
-    return fire_due(processing_timers_, now.ms, out, [](const TimerEntry<K>& entry) {
+    return fire_due(processing_timers_.get(), now.ms, out, [](const TimerEntry<K>& entry) {
       return TimerFiring{entry.timer, {}, ProcessingTime{entry.time_ms}};
     });
   }
@@ -217,8 +269,47 @@ class KeyedProcessOperator final : public Operator, private TimerService {
   using Ctx = KeyedContext<K, Out>;
   static constexpr int firings_between_clock_reads = 16;
 
+  Result<void> open_timers(StateBackend& backend, const std::vector<std::string>& names) {
+    auto event_timers = backend.timers<K>(StateKind::event_timers, names);
+    if (!event_timers) return event_timers.error();
+    auto processing_timers = backend.timers<K>(StateKind::processing_timers, names);
+    if (!processing_timers) return processing_timers.error();
+    event_timers_ = *std::move(event_timers);
+    processing_timers_ = *std::move(processing_timers);
+    return {};
+  }
+
   template <std::size_t Input>
   Result<Progress> process_rows(AnyBatch& any, RowRange rows, Outputs& out) {
+    using Selector = std::tuple_element_t<Input, Selectors>;
+    if constexpr (std::is_same_v<Selector, NoSelector>) {
+      return process_broadcast<Input>(any, rows, out);
+    } else {
+      return process_keyed<Input>(any, rows, out);
+    }
+  }
+
+  template <std::size_t Input>
+  Result<Progress> process_broadcast(AnyBatch& any, RowRange rows, Outputs& out) {
+    static_assert(Input == 1);
+    const auto& input = batch_cast<std::tuple_element_t<Input, std::tuple<Inputs...>>>(any);
+    scope_.outputs = &out;
+    Context<Out> context(scope_);
+    for (std::size_t row = rows.begin; row < rows.end; ++row) {
+      if (out.any_full()) return Progress{StepResult::output_full, row};
+      scope_.timestamp = input.times.empty() ? no_timestamp : input.times[row];
+      on_broadcast_side_ = true;
+      current_.exists = false;
+      function_.on_element2(input.values[row], context);
+      on_broadcast_side_ = false;
+      current_.exists = true;
+    }
+    scope_.outputs = nullptr;
+    return Progress{StepResult::done, rows.end};
+  }
+
+  template <std::size_t Input>
+  Result<Progress> process_keyed(AnyBatch& any, RowRange rows, Outputs& out) {
     using T = std::tuple_element_t<Input, std::tuple<Inputs...>>;
     const auto& input = batch_cast<T>(any);
     const auto& selector = std::get<Input>(selectors_);
@@ -244,13 +335,14 @@ class KeyedProcessOperator final : public Operator, private TimerService {
   }
 
   template <class MakeFiring>
-  StepResult fire_due(TimerQueue<K>& timers, std::int64_t now_ms, Outputs& out,
+  StepResult fire_due(TimerQueue<K>* timers, std::int64_t now_ms, Outputs& out,
                       MakeFiring make_firing) {
+    if (timers == nullptr) return StepResult::done;
     scope_.outputs = &out;
     Ctx context(scope_, current_);
     for (int fired = 1;; ++fired) {
       if (out.any_full()) return StepResult::output_full;
-      auto entry = timers.pop_due(now_ms);
+      auto entry = timers->pop_due(now_ms);
       if (!entry) break;
       const TimerFiring firing = make_firing(*entry);
       scope_.timestamp = firing.event_time.value_or(no_timestamp);
@@ -266,25 +358,29 @@ class KeyedProcessOperator final : public Operator, private TimerService {
   }
 
   void add_event_timer(TimerIndex timer, EventTime at) override {
-    event_timers_.add({at.ms, timer, current_.key});
+    event_timers_->add({at.ms, timer, timer_key()});
   }
   void remove_event_timer(TimerIndex timer, EventTime at) override {
-    event_timers_.remove({at.ms, timer, current_.key});
+    event_timers_->remove({at.ms, timer, timer_key()});
   }
   void add_processing_timer(TimerIndex timer, ProcessingTime at) override {
-    processing_timers_.add({at.ms, timer, current_.key});
+    processing_timers_->add({at.ms, timer, timer_key()});
   }
   void remove_processing_timer(TimerIndex timer, ProcessingTime at) override {
-    processing_timers_.remove({at.ms, timer, current_.key});
+    processing_timers_->remove({at.ms, timer, timer_key()});
   }
+
+  [[nodiscard]] const K& timer_key() const { return state_detail::checked(current_).key; }
 
   F function_;
   Selectors selectors_;
   const OperatorContext* operator_context_ = nullptr;
   CallbackScope scope_;
   CurrentKey<K> current_;
-  TimerQueue<K> event_timers_;
-  TimerQueue<K> processing_timers_;
+  bool on_broadcast_side_ = false;
+  // Shared with the backend; none if the function has no timers.
+  std::shared_ptr<TimerQueue<K>> event_timers_;
+  std::shared_ptr<TimerQueue<K>> processing_timers_;
 };
 
 }  // namespace weir

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "dataflow/api/aggregates.h"
@@ -33,7 +32,9 @@ class RollingOperator final : public Operator {
 
   [[nodiscard]] Result<void> open(const OperatorContext& context) override {
     context_ = &context;
-    table_.emplace(context.keys);
+    auto table = context.state->keyed<K, Accumulator>("aggregate", StateKind::aggregating);
+    if (!table) return table.error();
+    table_ = *std::move(table);
     return {};
   }
 
@@ -42,13 +43,13 @@ class RollingOperator final : public Operator {
     const auto& input = batch_cast<T>(*in);
     WEIR_TRY(check_keys(input, rows, selector_, context_->keys, context_->operator_name));
     auto& output = out.port<Out>();
+    KeyedTable<K, Accumulator>& table = *table_;
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (output.full()) return Progress{StepResult::output_full, row};
-      if (row + prefetch_distance < rows.end)
-        table_->prefetch(input.hashes[row + prefetch_distance]);
+      if (row + prefetch_distance < rows.end) table.prefetch(input.hashes[row + prefetch_distance]);
       const T& value = input.values[row];
       const auto& key = std::invoke(selector_, value);
-      Accumulator& acc = table_->find_or_insert(input.hashes[row], key);
+      Accumulator& acc = table.find_or_insert(input.hashes[row], key);
       aggregate_.add(acc, value);
       if (emission_ == Emission::at_end) continue;
       output.push_from(input, row, make_(key, aggregate_.result(acc)));
@@ -66,6 +67,8 @@ class RollingOperator final : public Operator {
         return !output.full() && !budget.spent();
       });
       if (!all) return output.full() ? StepResult::output_full : StepResult::yield;
+      table_->clear();  // it has been put out: a snapshot from now on must not have it
+      cursor_ = {};
     }
     out.emit_watermark(watermark);
     return StepResult::done;
@@ -79,8 +82,8 @@ class RollingOperator final : public Operator {
   Make make_;
   Emission emission_;
   const OperatorContext* context_ = nullptr;
-  std::optional<KeyedTable<K, Accumulator>> table_;
-  TableCursor cursor_;
+  std::shared_ptr<KeyedTable<K, Accumulator>> table_;  // shared with the backend
+  TableCursor cursor_;                                 // of what is put out at the end
 };
 
 }  // namespace weir

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "dataflow/output.h"
 #include "dataflow/window/window.h"
 #include "state/keyed_table.h"
+#include "state/namespaced_tables.h"
 
 namespace weir {
 
@@ -31,6 +31,9 @@ class TumblingWindowOperator final : public Operator {
 
   [[nodiscard]] Result<void> open(const OperatorContext& context) override {
     context_ = &context;
+    auto open = context.state->windows<Window, K, Accumulator>("windows");
+    if (!open) return open.error();
+    open_ = *std::move(open);
     return {};
   }
 
@@ -57,9 +60,8 @@ class TumblingWindowOperator final : public Operator {
   [[nodiscard]] Result<StepResult> on_watermark(EventTime watermark, Outputs& out) override {
     watermark_ = watermark;
     auto& output = out.port<Out>();
-    while (!open_.empty() && open_.begin()->first.max_time() <= watermark) {
-      const auto& [window, table] = *open_.begin();
-      if (!fire(window, *table, output, out.budget())) {
+    while (!open_->empty() && open_->first().max_time() <= watermark) {
+      if (!fire(open_->first(), open_->first_table(), output, out.budget())) {
         return output.full() ? StepResult::output_full : StepResult::yield;
       }
       close_first();
@@ -107,16 +109,14 @@ class TumblingWindowOperator final : public Operator {
   // Most records fall into the window of the one before.
   Table& table_of(const Window& window) {
     if (recent_ != nullptr && recent_window_ == window) return *recent_;
-    auto& table = open_[window];
-    if (table == nullptr)
-      table = spare_ ? std::move(spare_) : std::make_unique<Table>(context_->keys);
     recent_window_ = window;
-    recent_ = table.get();
-    return *table;
+    recent_ = &open_->table_of(window);
+    return *recent_;
   }
 
   // Puts out what the cursor has not reached yet; returns whether that was all.
-  bool fire(const Window& window, Table& table, Output<Out>& output, const StepBudget& budget) {
+  bool fire(const Window& window, const Table& table, Output<Out>& output,
+            const StepBudget& budget) {
     BudgetCheck check(budget);
     return table.walk(fired_, [&](const K& key, const Accumulator& acc) {
       output.push(make_(key, window, aggregate_.result(acc)), window.max_time());
@@ -124,13 +124,9 @@ class TumblingWindowOperator final : public Operator {
     });
   }
 
-  // The memory of one closed window serves the next.
   void close_first() {
-    auto first = open_.begin();
-    if (recent_ == first->second.get()) recent_ = nullptr;
-    first->second->clear();
-    spare_ = std::move(first->second);
-    open_.erase(first);
+    if (recent_ == &open_->first_table()) recent_ = nullptr;
+    open_->drop_first();
     fired_ = {};
   }
 
@@ -139,8 +135,7 @@ class TumblingWindowOperator final : public Operator {
   Agg aggregate_;
   Make make_;
   const OperatorContext* context_ = nullptr;
-  std::map<Window, std::unique_ptr<Table>> open_;
-  std::unique_ptr<Table> spare_;
+  std::shared_ptr<NamespacedTables<Window, K, Accumulator>> open_;  // shared with the backend
   Table* recent_ = nullptr;
   Window recent_window_{};
   TableCursor fired_;  // into the first open window

@@ -1,7 +1,9 @@
 #include "dataflow/plan/logical_plan.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <utility>
 
 #include "base/limits.h"
 #include "state/key_groups.h"
@@ -11,6 +13,18 @@ namespace {
 
 std::string quoted(const std::string& name) {
   return "'" + name + "'";
+}
+
+// Whether one is the other, or in it. By name: links are not followed.
+bool overlap(const std::string& a, const std::string& b) {
+  const auto normal = [](const std::string& path) {
+    const auto whole = std::filesystem::absolute(path).lexically_normal();
+    return whole.has_filename() ? whole : whole.parent_path();  // without a slash at the end
+  };
+  const auto first = normal(a), second = normal(b);
+  const auto [in_first, in_second] =
+      std::mismatch(first.begin(), first.end(), second.begin(), second.end());
+  return in_first == first.end() || in_second == second.end();
 }
 
 // Collects what is wrong with a plan, one aspect per function.
@@ -26,6 +40,7 @@ class Validation {
     check_ends();
     for (const LogicalNode& node : plan_.nodes) check_parallelism(node);
     for (const LogicalEdge& edge : plan_.edges) check_edge(edge);
+    check_output_directories();
     return std::move(mistakes_);
   }
 
@@ -128,9 +143,31 @@ class Validation {
                           " channels, and at most " + std::to_string(limits::edge_channels_max) +
                           " are possible: lower the parallelism");
     }
-    if (to.keyed && to.input_hashers[edge.to_port.value] == nullptr) {
+    if (to.keyed && to.input_hashers[edge.to_port.value] == nullptr &&
+        edge.partitioning != Partitioning::broadcast) {
       mistakes_.push_back(quoted(to.name) + " works per key, but its input " + quoted(from.name) +
                           " has none: put .key_by(…) before it");
+    }
+  }
+
+  void check_output_directories() {
+    for (const LogicalNode& node : plan_.nodes) {
+      for (const LogicalNode& other : plan_.nodes) {
+        if (node.id < other.id && node.role == StageRole::sink && other.role == StageRole::sink)
+          check_apart(node, other);
+      }
+    }
+  }
+
+  void check_apart(const LogicalNode& node, const LogicalNode& other) {
+    for (const std::string& path : node.paths) {
+      for (const std::string& other_path : other.paths) {
+        if (!overlap(path, other_path)) continue;
+        mistakes_.push_back(quoted(node.name) + " and " + quoted(other.name) +
+                            " would write into each other's output ('" + path + "' and '" +
+                            other_path +
+                            "'): give each a directory of its own, or union them before one sink");
+      }
     }
   }
 

@@ -39,7 +39,8 @@ struct LogicalNode {
   CommitterFactory make_committer;      // of sinks; may be empty
   std::function<Result<void>()> check;  // of sources and sinks, before the job runs; may be empty
   bool bounded = true;                  // of sources
-  // Of sources and sinks: the files and directories that they read or write, as they were given.
+  // Of sources and sinks: the files and directories that they read or write, as they were given. Those of sinks are their
+  // own: no other sink writes there.
   std::vector<std::string> paths;
 
   std::vector<PortType> outputs;          // port 0 is the main one

@@ -3,6 +3,7 @@
 
 #include <variant>
 
+#include "base/ids.h"
 #include "base/time.h"
 #include "dataflow/batch.h"
 
@@ -21,11 +22,18 @@ struct WatermarkStatus {
   friend bool operator==(const WatermarkStatus&, const WatermarkStatus&) = default;
 };
 
+// What came before it belongs to the checkpoint, what follows does not (Chandy and Lamport, 1985; Carbone et al.,
+// "Lightweight Asynchronous Snapshots for Distributed Dataflows", 2015).
+struct Barrier {
+  CheckpointId checkpoint;
+  friend bool operator==(const Barrier&, const Barrier&) = default;
+};
+
 // Nothing follows in this channel.
 struct EndOfInput {
   friend bool operator==(const EndOfInput&, const EndOfInput&) = default;
 };
 
-using Element = std::variant<BatchPtr, Watermark, WatermarkStatus, EndOfInput>;
+using Element = std::variant<BatchPtr, Watermark, WatermarkStatus, EndOfInput, Barrier>;
 
 }  // namespace weir

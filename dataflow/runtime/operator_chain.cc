@@ -29,6 +29,7 @@ OperatorChain::OperatorChain(const ChainSpec& spec, std::vector<OperatorContext>
     Stage& stage = stages_[i];
     stage.spec = &spec.stages[i];
     stage.context = std::move(contexts[i]);
+    begin_state(stage, {});
     stage.call_rows = limits::call_rows_at_first;
     stage.open_inputs = static_cast<std::uint32_t>(stage.spec->input_hashers.size());
     for (const PortType& port : stage.spec->outputs) stage.outputs.push_back(port.make_output());
@@ -39,13 +40,38 @@ OperatorChain::~OperatorChain() {
   close();
 }
 
+void OperatorChain::restore(std::vector<RestoredState> states) {
+  WEIR_CHECK(states.size() == stages_.size());
+  for (std::size_t i = 0; i < stages_.size(); ++i) begin_state(stages_[i], std::move(states[i]));
+}
+
+void OperatorChain::begin_state(Stage& stage, RestoredState restored) {
+  stage.state = std::make_unique<StateBackend>(stage.context.keys, std::move(restored),
+                                               stage.spec->operator_name);
+  stage.context.state = stage.state.get();
+}
+
+// What a reader has begun or waits to begin is a state of its operator.
+Result<void> OperatorChain::open_source(Stage& stage) {
+  auto splits = stage.state->list<Split>("splits", StateKind::split_list);
+  if (!splits) return splits.error();
+  stage.splits = *std::move(splits);
+  WEIR_TRY(stage.op->open(stage.context));
+  for (const Split& split : *stage.splits) {
+    WEIR_TRY(static_cast<SourceOperator&>(*stage.op).add_split(split));
+  }
+  return {};
+}
+
 Result<void> OperatorChain::open() {
   // From the end, so that whatever an operator puts out finds its consumers ready.
   for (std::size_t i = stages_.size(); i-- > 0;) {
     Stage& stage = stages_[i];
     try {
       stage.op = stage.spec->factory();  // copies the user's function
-      WEIR_TRY(stage.op->open(stage.context));
+      WEIR_TRY(stage.spec->role == StageRole::source ? open_source(stage)
+                                                     : stage.op->open(stage.context));
+      WEIR_TRY(stage.state->check_all_claimed());
     } catch (...) {
       return user_code_error(stage.spec->operator_name);
     }
@@ -167,11 +193,53 @@ Result<StepResult> OperatorChain::process_control(Stage& stage, InputPort port,
   if (const auto* status = std::get_if<WatermarkStatus>(&element)) {
     return stage.op->on_idle(status->idle, out);
   }
+  if (const auto* barrier = std::get_if<Barrier>(&element)) {
+    WEIR_TRY(snapshot(stage, barrier->checkpoint, out.budget().clock()));
+    deliver_control(stage, *barrier);
+    return StepResult::done;
+  }
   WEIR_CHECK(std::holds_alternative<EndOfInput>(element));
   WEIR_CHECK(stage.open_inputs > 0);
   auto result = stage.op->on_end_of_input(port, out);
   if (result && *result == StepResult::done && --stage.open_inputs == 0) stage.finishing = true;
   return result;
+}
+
+// Barriers keep their order, so the first snapshot that this stage is not in yet is the one.
+Result<void> OperatorChain::snapshot(Stage& stage, CheckpointId checkpoint, const Clock& clock) {
+  auto at = std::ranges::find(snapshots_, checkpoint, &Snapshot::checkpoint);
+  if (at == snapshots_.end()) at = snapshots_.insert(at, Snapshot{checkpoint, {}, {}, {}});
+  const MonotonicTime begin = clock.now();
+  WEIR_TRY(stage.op->prepare_snapshot(checkpoint));
+  if (stage.spec->role == StageRole::sink) {
+    auto committables = static_cast<SinkOperator&>(*stage.op).prepare_commit();
+    if (!committables) return committables.error();
+    at->commits.push_back({stage.spec->node, std::move(*committables)});
+  }
+  if (stage.splits != nullptr)
+    *stage.splits = static_cast<const SourceOperator&>(*stage.op).snapshot_splits();
+  at->stages.push_back({stage.spec->node, stage.state->freeze()});
+  at->sync_time += clock.now() - begin;
+  return {};
+}
+
+std::optional<OperatorChain::Snapshot> OperatorChain::take_snapshot() {
+  if (snapshots_.empty() || snapshots_.front().stages.size() < stages_.size()) return std::nullopt;
+  Snapshot complete = std::move(snapshots_.front());
+  snapshots_.pop_front();
+  return complete;
+}
+
+Result<void> OperatorChain::on_checkpoint_complete(CheckpointId checkpoint) {
+  for (Stage& stage : stages_) {
+    if (!stage.opened || stage.ended) continue;
+    try {
+      WEIR_TRY(stage.op->on_checkpoint_complete(checkpoint));
+    } catch (...) {
+      return user_code_error(stage.spec->operator_name);
+    }
+  }
+  return {};
 }
 
 void OperatorChain::hash_if_keyed(Stage& stage, InputPort port, BatchPtr& batch) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "dataflow/operator.h"
 #include "dataflow/runtime/batch_pool.h"
@@ -17,6 +18,8 @@
 #include "dataflow/runtime/task_metrics.h"
 #include "dataflow/sink.h"
 #include "dataflow/source.h"
+#include "state/snapshot.h"
+#include "state/state_backend.h"
 
 namespace weir {
 
@@ -35,12 +38,15 @@ enum class ChainActivity : std::uint8_t {
 // is called again with the rest. Exceptions of user functions end here. Not thread-safe.
 class OperatorChain {
  public:
-  // `contexts` has one entry per stage. Everything referred to outlives the chain.
+  // `contexts` has one entry per stage. Everything referred
+  // to outlives the chain.
   OperatorChain(const ChainSpec& spec, std::vector<OperatorContext> contexts,
                 std::vector<std::unique_ptr<ExchangeWriter>>& exchanges, BatchPool& pool,
                 TaskMetrics& metrics);
   ~OperatorChain();
 
+  // Before open(): what each stage goes on from.
+  void restore(std::vector<RestoredState> states);
   [[nodiscard]] Result<void> open();
 
   // Whether the head can be fed, or polled, now.
@@ -70,12 +76,30 @@ class OperatorChain {
   // Whether all operators have finished and sent EndOfInput.
   [[nodiscard]] bool ended() const;
 
+  // All state of a stage.
+  [[nodiscard]] StateBackend& state(std::size_t stage) { return *stages_[stage].state; }
+
   // What the chain's sinks have written, by stage. Requires ended().
   struct SinkCommit {
     NodeId node;
     std::vector<Committable> committables;
   };
   [[nodiscard]] Result<std::vector<SinkCommit>> prepare_commit();
+
+  // What the barrier of one checkpoint found, once it has passed all operators; in the order of the barriers.
+  struct StageSnapshot {
+    NodeId node;
+    FrozenState state;
+  };
+  struct Snapshot {
+    CheckpointId checkpoint;
+    std::vector<StageSnapshot> stages;
+    std::vector<SinkCommit> commits;
+    std::chrono::nanoseconds sync_time{};  // that the task stood still for it
+  };
+  [[nodiscard]] std::optional<Snapshot> take_snapshot();
+
+  [[nodiscard]] Result<void> on_checkpoint_complete(CheckpointId checkpoint);
 
   // Closes all operators, in order; idempotent. Failures of close are the operator's to swallow.
   void close();
@@ -84,7 +108,10 @@ class OperatorChain {
   struct Stage {
     const ChainStage* spec = nullptr;
     OperatorContext context;
+    std::unique_ptr<StateBackend> state;  // outlives the operator
     std::unique_ptr<Operator> op;
+    std::shared_ptr<std::vector<Split>>
+        splits;  // of a source; brought up to date for each snapshot
     std::vector<std::unique_ptr<AnyOutput>> outputs;
     std::deque<std::pair<InputPort, Element>> slot;
     std::size_t position = 0;   // first row of the slot's batch not processed
@@ -97,6 +124,8 @@ class OperatorChain {
     bool opened = false;
   };
 
+  void begin_state(Stage& stage, RestoredState restored);
+  [[nodiscard]] Result<void> open_source(Stage& stage);
   [[nodiscard]] bool has_work(const Stage& stage, ProcessingTime now) const;
   [[nodiscard]] bool consumers_have_room(const Stage& stage) const;
   [[nodiscard]] Result<void> call(Stage& stage, const StepBudget& budget, ProcessingTime now);
@@ -105,6 +134,7 @@ class OperatorChain {
                                                  Outputs& out);
   [[nodiscard]] Result<StepResult> process_control(Stage& stage, InputPort port,
                                                    const Element& element, Outputs& out);
+  [[nodiscard]] Result<void> snapshot(Stage& stage, CheckpointId checkpoint, const Clock& clock);
   void hash_if_keyed(Stage& stage, InputPort port, BatchPtr& batch);
   void element_done(Stage& stage);
   [[nodiscard]] Result<void> deliver(Stage& stage, const Outputs& out);
@@ -117,6 +147,7 @@ class OperatorChain {
   BatchPool* pool_;
   TaskMetrics* metrics_;
   BatchPtr consumed_;
+  std::deque<Snapshot> snapshots_;  // of barriers that have passed some operators or all
   std::vector<KeyHash> hashes_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "dataflow/runtime/task_core.h"
+#include "state/redistribution.h"
 
 namespace weir {
 namespace {
@@ -30,6 +31,7 @@ class SteppedTasks::Task final : public TaskEnvironment {
   [[nodiscard]] bool is_ready() const { return !finished_ && (ready_ || woken_); }
   [[nodiscard]] Result<void> step();
   void close() { core_->close(); }
+  void add_snapshot_to(JobSnapshot& state);
 
   [[nodiscard]] Result<void> ask_for_split();
   void wake_if_due(ProcessingTime now) { ready_ |= wake_at_ && *wake_at_ <= now; }
@@ -41,6 +43,8 @@ class SteppedTasks::Task final : public TaskEnvironment {
 
   void return_credit(ChannelIndex channel, std::uint64_t bytes, BatchPtr reusable) override;
   void request_split() override { asks_for_split_ = true; }
+  void acknowledge(FrozenTask /*frozen*/) override {}
+  void decline(CheckpointId /*checkpoint*/) override {}
 
  private:
   // To one consumer.
@@ -57,6 +61,7 @@ class SteppedTasks::Task final : public TaskEnvironment {
   void receive(ChannelIndex channel, ChargedElement content);
   void add_credit(const ChannelEnd& at, std::uint64_t bytes, BatchPtr reusable);
   [[nodiscard]] std::vector<OperatorContext> make_contexts(const Vertex& vertex);
+  [[nodiscard]] std::vector<RestoredState> take_restored(const Vertex& vertex);
 
   Tasks* tasks_;
   VertexId vertex_;
@@ -105,7 +110,8 @@ SteppedTasks::Task::Task(Tasks& tasks, VertexId vertex, SubtaskIndex subtask)
                           .input_channels = input_channel_ports(plan, vertex, subtask),
                           .exchanges = {},
                           .random_seed = tasks.options.random_seed ^
-                                         (std::uint64_t{vertex.value} << 32) ^ subtask.value};
+                                         (std::uint64_t{vertex.value} << 32) ^ subtask.value,
+                          .restored = take_restored(plan.vertex(vertex))};
   for (const auto& lanes : output_channels(plan, vertex, subtask)) {
     auto& exchange = wiring.exchanges.emplace_back();
     for (const ChannelEnd& consumer : lanes) {
@@ -135,6 +141,23 @@ std::vector<OperatorContext> SteppedTasks::Task::make_contexts(const Vertex& ver
     context.waker = [this] { woken_ = true; };
   }
   return contexts;
+}
+
+// Requires that options.restored is of the vertex's parallelism.
+std::vector<RestoredState> SteppedTasks::Task::take_restored(const Vertex& vertex) {
+  std::vector<RestoredState> restored(vertex.chain.stages.size());
+  for (std::size_t i = 0; i < restored.size(); ++i) {
+    const auto found = tasks_->options.restored.find(vertex.chain.stages[i].node);
+    if (found != tasks_->options.restored.end())
+      restored[i] = std::move(found->second[subtask_.value]);
+  }
+  return restored;
+}
+
+void SteppedTasks::Task::add_snapshot_to(JobSnapshot& state) {
+  const auto& stages = tasks_->plan->vertex(vertex_).chain.stages;
+  for (std::size_t i = 0; i < stages.size(); ++i)
+    state[stages[i].node].push_back(write_to_memory(core_->state(i).freeze()));
 }
 
 Result<void> SteppedTasks::Task::step() {
@@ -245,8 +268,14 @@ SteppedTasks::SteppedTasks(std::shared_ptr<const PhysicalPlan> plan, const Clock
     : tasks_(std::make_unique<Tasks>()) {
   tasks_->plan = std::move(plan);
   tasks_->clock = &clock;
-  tasks_->options = options;
+  tasks_->options = std::move(options);
   for (const Vertex& vertex : tasks_->plan->vertices) {
+    for (const ChainStage& stage : vertex.chain.stages) {
+      const auto found = tasks_->options.restored.find(stage.node);
+      if (found == tasks_->options.restored.end()) continue;
+      found->second =
+          redistribute(std::move(found->second), vertex.parallelism, vertex.max_parallelism);
+    }
     tasks_->first_of_vertex.push_back(tasks_->all.size());
     for (std::uint32_t i = 0; i < vertex.parallelism; ++i) {
       tasks_->all.push_back(std::make_unique<Task>(*tasks_, vertex.id, SubtaskIndex{i}));
@@ -268,6 +297,12 @@ Result<void> SteppedTasks::run_until_quiet() {
   const auto ran = tasks_->run_until_quiet();
   if (!ran) tasks_->close();
   return ran;
+}
+
+JobSnapshot SteppedTasks::snapshot() const {
+  JobSnapshot state;
+  for (const auto& task : tasks_->all) task->add_snapshot_to(state);
+  return state;
 }
 
 std::optional<ProcessingTime> SteppedTasks::next_wake() const {

@@ -2,14 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/clock.h"
+#include "base/ids.h"
 #include "base/result.h"
 #include "dataflow/plan/physical_plan.h"
+#include "state/snapshot.h"
 
 namespace weir {
+
+// The state of each step of a job, by instance.
+using JobSnapshot = std::map<NodeId, std::vector<RestoredState>>;
 
 // What actors do for tasks, without actors: the same TaskCores, channels with credit, and split
 // enumerators. Messages are delivered between steps, tasks step in the order of the plan, and time
@@ -22,6 +29,7 @@ class SteppedTasks {
   struct Options {
     bool strict = false;
     std::uint64_t random_seed = 0;  // for shuffles and the like
+    JobSnapshot restored = {};      // what a run of the same steps had; of any parallelism
   };
 
   // The clock outlives the tasks.
@@ -37,6 +45,10 @@ class SteppedTasks {
   // Steps until no task can go on at this time. An enumerator that had no split yet is asked again
   // at its time; so splits that have appeared since are found.
   [[nodiscard]] Result<void> run_until_quiet();
+
+  // The state of all steps. Requires that it is quiet: what is on its way between tasks is in nobody's
+  // state.
+  [[nodiscard]] JobSnapshot snapshot() const;
 
   // When some task wants to be called next, if any does. Requires that it is quiet.
   [[nodiscard]] std::optional<ProcessingTime> next_wake() const;

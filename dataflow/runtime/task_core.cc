@@ -49,6 +49,11 @@ std::optional<WatermarkValve> make_valve(std::size_t channel_count) {
   return channel_count == 0 ? std::nullopt : std::optional<WatermarkValve>(channel_count);
 }
 
+std::optional<BarrierAligner> make_aligner(std::size_t channel_count, CheckpointMode mode) {
+  return channel_count == 0 ? std::nullopt
+                            : std::optional<BarrierAligner>(std::in_place, channel_count, mode);
+}
+
 std::vector<std::uint32_t> count_by_port(const std::vector<InputPort>& channels) {
   std::vector<std::uint32_t> counts;
   for (const InputPort port : channels) {
@@ -85,7 +90,9 @@ TaskCore::TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& enviro
       valve_(make_valve(wiring.input_channels.size())),
       open_channels_of_port_(count_by_port(wiring.input_channels)),
       chain_(spec, std::move(wiring.contexts), exchanges_, pool_, metrics),
+      aligner_(make_aligner(wiring.input_channels.size(), wiring.checkpoint_mode)),
       is_source_(spec.stages.front().role == StageRole::source) {
+  if (!wiring.restored.empty()) chain_.restore(std::move(wiring.restored));
   WEIR_CHECK(is_source_ == wiring.input_channels.empty());
   measure_windows();
 }
@@ -122,7 +129,11 @@ void TaskCore::add_credit(std::uint32_t exchange, std::uint32_t consumer, std::u
 }
 
 Result<void> TaskCore::add_split(Split split) {
-  WEIR_CHECK(splits_ == SplitState::asked);
+  WEIR_CHECK(splits_ == SplitState::asked && !held_split_);
+  if (!triggered_.empty() || chain_.head_is_busy()) {
+    held_split_ = HeldSplit{std::move(split), triggered_.size()};
+    return {};
+  }
   splits_ = SplitState::unasked;
   return chain_.source().add_split(std::move(split));
 }
@@ -144,10 +155,12 @@ Result<StepOutcome> TaskCore::step() {
   set(metrics_->step_began_ns, std::int64_t{begin.time_since_epoch().count()});
   const StepBudget budget(*clock_, limits::step_time_max);
   bool starved = false;
+  if (restored_as_finished_) return end_at_once();
   do {
     WEIR_TRY(advance_exchanges());
     const auto activity = chain_.turn(budget, clock_->processing_time());
     if (!activity) return activity.error();
+    acknowledge_snapshots();
     settle_consumed();
     if (*activity == ChainActivity::worked) continue;
     const auto fed = feed_head(budget);
@@ -212,7 +225,18 @@ Result<bool> TaskCore::feed_head(const StepBudget& budget) {
 
 Result<bool> TaskCore::poll_source(const StepBudget& budget) {
   const ProcessingTime now = clock_->processing_time();
-  if (source_ended_ || splits_ == SplitState::asked) return false;
+  if (source_ended_) return false;
+  if (held_split_ && held_split_->barriers_before == 0) {
+    splits_ = SplitState::unasked;
+    WEIR_TRY(chain_.source().add_split(std::exchange(held_split_, std::nullopt)->split));
+  }
+  if (!triggered_.empty()) {
+    chain_.feed(InputPort{0}, Barrier{triggered_.front()});
+    triggered_.pop_front();
+    if (held_split_) --held_split_->barriers_before;
+    return true;
+  }
+  if (splits_ == SplitState::asked) return false;
   if (splits_ == SplitState::waiting) {
     if (now < ask_split_at_) return false;
     splits_ = SplitState::unasked;
@@ -263,6 +287,8 @@ void TaskCore::feed_control(const GateItem& item) {
     feed_valve_output(valve_->on_watermark(item.channel, watermark->time));
   } else if (const auto* status = std::get_if<WatermarkStatus>(&element)) {
     feed_valve_output(valve_->on_status(item.channel, status->idle));
+  } else if (const auto* barrier = std::get_if<Barrier>(&element)) {
+    act_on(item.channel, aligner_->on_barrier(item.channel, barrier->checkpoint, clock_->now()));
   } else {
     end_channel(item.channel, item.port);
   }
@@ -273,10 +299,53 @@ void TaskCore::feed_valve_output(const ValveOutput& output) {
   if (output.idle) chain_.feed(InputPort{0}, WatermarkStatus{*output.idle});
 }
 
+// A channel that ends was all there was to wait for: the barrier goes before the end.
 void TaskCore::end_channel(ChannelIndex channel, InputPort port) {
+  act_on(channel, aligner_->on_end_of_input(channel, clock_->now()));
   feed_valve_output(valve_->on_status(channel, false));
   feed_valve_output(valve_->on_watermark(channel, EventTime::max()));
   if (--open_channels_of_port_[port.value] == 0) chain_.feed(port, EndOfInput{});
+}
+
+void TaskCore::abort_checkpoint(CheckpointId checkpoint) {
+  const auto aborted = std::ranges::find(triggered_, checkpoint);
+  if (aborted != triggered_.end()) {
+    const auto position = static_cast<std::size_t>(aborted - triggered_.begin());
+    if (held_split_ && position < held_split_->barriers_before) --held_split_->barriers_before;
+    triggered_.erase(aborted);
+  }
+  if (aligner_) act_on({}, aligner_->on_cancel(checkpoint));
+}
+
+void TaskCore::act_on(ChannelIndex channel, const Alignment& alignment) {
+  for (const CheckpointId aborted : alignment.aborted) environment_->decline(aborted);
+  for (const AlignedCheckpoint& complete : alignment.complete) {
+    alignments_[complete.id] = complete.alignment;
+    chain_.feed(InputPort{0}, Barrier{complete.id});
+  }
+  if (alignment.unblocks) {
+    for (std::uint32_t i = 0; i < gate_.channel_count(); ++i) gate_.set_blocked({i}, false);
+  }
+  if (alignment.blocks) gate_.set_blocked(channel, true);
+}
+
+void TaskCore::acknowledge_snapshots() {
+  while (auto snapshot = chain_.take_snapshot()) {
+    const auto alignment = alignments_.extract(snapshot->checkpoint);
+    environment_->acknowledge({*std::move(snapshot), alignment.empty() ? std::chrono::nanoseconds{}
+                                                                       : alignment.mapped()});
+  }
+}
+
+// Its consumers were restored as of a time when they had everything of this task but the news that it has ended.
+StepOutcome TaskCore::end_at_once() {
+  if (!std::exchange(end_announced_, true)) {
+    for (auto& exchange : exchanges_) {
+      exchange->broadcast(Watermark{EventTime::max()});
+      exchange->broadcast(EndOfInput{});
+    }
+  }
+  return {everything_left() ? StepOutcome::Kind::finished : StepOutcome::Kind::waiting, {}};
 }
 
 StepOutcome TaskCore::outcome(bool starved) {

@@ -1,7 +1,10 @@
 // One subtask of one vertex: its input, its operators and its output, moved on step by step.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -17,8 +20,15 @@
 #include "dataflow/runtime/operator_chain.h"
 #include "dataflow/runtime/task_metrics.h"
 #include "dataflow/runtime/watermark_valve.h"
+#include "snapshot/barrier_aligner.h"
 
 namespace weir {
+
+// What a barrier found in a task.
+struct FrozenTask {
+  OperatorChain::Snapshot chain;
+  std::chrono::nanoseconds alignment{};  // between the first barrier and the last
+};
 
 // What a task asks of the world, besides sending on its channels.
 class TaskEnvironment {
@@ -30,6 +40,10 @@ class TaskEnvironment {
   // Asks the source's enumerator for a split: `add_split`, `ask_again_at` or `no_more_splits`
   // answers.
   virtual void request_split() = 0;
+  // A checkpoint's barrier has passed the whole chain: what was found is to be written and acknowledged.
+  virtual void acknowledge(FrozenTask frozen) = 0;
+  // The aligner gave a checkpoint up, for a newer one.
+  virtual void decline(CheckpointId checkpoint) = 0;
 };
 
 // How a step ended.
@@ -60,13 +74,23 @@ class TaskCore {
     std::vector<InputPort> input_channels;    // the port of each input channel
     std::vector<ExchangeChannels> exchanges;  // one per exchange
     std::uint64_t random_seed = 0;
+    CheckpointMode checkpoint_mode = CheckpointMode::exactly_once;
+    std::vector<RestoredState> restored = {};  // one per stage, or none
   };
 
   // All that is referred to outlives the core.
   TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& environment, const Clock& clock,
            TaskMetrics& metrics);
 
-  [[nodiscard]] Result<void> open() { return chain_.open(); }
+  // Before open(): goes on from a checkpoint, with one state per stage. A task that had finished before it ends
+  // without doing anything.
+  void restore(std::vector<RestoredState> states, bool had_finished) {
+    restored_as_finished_ = had_finished;
+    chain_.restore(std::move(states));
+  }
+  [[nodiscard]] Result<void> open() {
+    return restored_as_finished_ ? Result<void>() : chain_.open();
+  }
   // Another window for an outgoing channel, once it is known where it leads. Requires that nothing has been sent on it.
   void set_window(std::uint32_t exchange, std::uint32_t consumer, std::uint64_t bytes);
 
@@ -79,14 +103,25 @@ class TaskCore {
   void ask_again_at(ProcessingTime time);
   void no_more_splits();
   void wake() { chain_.wake(); }
+  // Of a source: the barrier leaves when it is between two polls.
+  void trigger_checkpoint(CheckpointId checkpoint) { triggered_.push_back(checkpoint); }
+  // It was given up, or is complete; barriers of it that are still to come mean nothing.
+  void abort_checkpoint(CheckpointId checkpoint);
+  [[nodiscard]] Result<void> complete_checkpoint(CheckpointId checkpoint) {
+    return restored_as_finished_ ? Result<void>() : chain_.on_checkpoint_complete(checkpoint);
+  }
 
   [[nodiscard]] Result<StepOutcome> step();
 
   // Requires that a step said `finished`.
   [[nodiscard]] Result<std::vector<OperatorChain::SinkCommit>> prepare_commit() {
-    return chain_.prepare_commit();
+    return restored_as_finished_ ? Result(std::vector<OperatorChain::SinkCommit>{})
+                                 : chain_.prepare_commit();
   }
   void close() { chain_.close(); }
+
+  // All state of a stage of the chain.
+  [[nodiscard]] StateBackend& state(std::size_t stage) { return chain_.state(stage); }
 
   // For batches that come and go encoded.
   [[nodiscard]] BatchPool& pool() { return pool_; }
@@ -102,6 +137,9 @@ class TaskCore {
   void feed_control(const GateItem& item);
   void feed_valve_output(const ValveOutput& output);
   void end_channel(ChannelIndex channel, InputPort port);
+  void act_on(ChannelIndex channel, const Alignment& alignment);
+  void acknowledge_snapshots();
+  [[nodiscard]] StepOutcome end_at_once();
   void settle_consumed();
   void end_backpressure(MonotonicTime now);
   void measure_channels();
@@ -123,6 +161,19 @@ class TaskCore {
   OperatorChain chain_;
   std::optional<std::pair<ChannelIndex, std::uint64_t>> charged_;  // of the batch the head works on
 
+  std::optional<BarrierAligner> aligner_;  // none for sources
+  std::deque<CheckpointId> triggered_;     // of a source
+  // A split that came behind barriers which the source has not passed on yet: the enumerator has it in those
+  // checkpoints, so the reader must not.
+  struct HeldSplit {
+    Split split;
+    std::size_t barriers_before;
+  };
+  std::optional<HeldSplit> held_split_;
+  std::map<CheckpointId, std::chrono::nanoseconds>
+      alignments_;  // of barriers on their way through the chain
+  bool restored_as_finished_ = false;
+  bool end_announced_ = false;
   bool is_source_;
   bool source_ended_ = false;
   SplitState splits_ = SplitState::unasked;

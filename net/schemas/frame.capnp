@@ -28,6 +28,7 @@ struct Element {
     watermark @1;
     watermarkStatus @2;
     endOfInput @3;
+    barrier @4;
   }
   kind @0 :Kind;
   vertex @1 :UInt32;        # with subtask: the consuming task
@@ -36,6 +37,7 @@ struct Element {
   timeMs @4 :Int64;         # of a watermark
   idle @5 :Bool;            # of a watermark status
   chargedBytes @6 :UInt64;  # given back in Credit when the element has been consumed
+  checkpoint @7 :UInt64;    # of a barrier
 }
 
 struct Credit {

@@ -23,7 +23,7 @@ TEST(CommandLine, has_defaults) {
   EXPECT_EQ(line->job_name, "my_job");
   EXPECT_EQ(line->parallelism, 3U);
   EXPECT_TRUE(line->chaining);
-  EXPECT_FALSE(line->strict);
+  EXPECT_FALSE(line->settings.strict);
   EXPECT_TRUE(line->job_options.empty());
 }
 
@@ -34,7 +34,7 @@ TEST(CommandLine, reads_both_ways_of_writing_options) {
   EXPECT_EQ(line->parallelism, 7U);
   EXPECT_EQ(line->job_name, "n");
   EXPECT_FALSE(line->chaining);
-  EXPECT_TRUE(line->strict);
+  EXPECT_TRUE(line->settings.strict);
   EXPECT_EQ(line->job_options.at("input").text, "a.txt");
   EXPECT_EQ(line->job_options.at("limit").text, "5");
   EXPECT_EQ(line->job_options.at("fast").text, "");
@@ -47,8 +47,8 @@ TEST(CommandLine, refuses_an_option_given_twice) {
 }
 
 TEST(CommandLine, reads_how_long_to_wait_for_slots) {
-  EXPECT_EQ(read({})->slot_timeout, JobSettings{}.slot_timeout);
-  EXPECT_EQ(read({"--slot-timeout", "90s"})->slot_timeout, Duration{90'000});
+  EXPECT_EQ(read({})->settings.slot_timeout, JobSettings{}.slot_timeout);
+  EXPECT_EQ(read({"--slot-timeout", "90s"})->settings.slot_timeout, Duration{90'000});
   const auto line = read({"--slot-timeout", "soon"});
   ASSERT_FALSE(line.has_value());
   EXPECT_THAT(line.error().message, testing::HasSubstr("--slot-timeout is 'soon'"));
@@ -71,7 +71,7 @@ TEST(CommandLine, wins_over_the_configuration_file) {
   EXPECT_EQ(line->job_options.at("input").text, "from file");
   EXPECT_EQ(line->job_options.at("input").file, config);
   EXPECT_EQ(line->job_options.at("ratio").text, "0.5");
-  EXPECT_TRUE(line->strict);
+  EXPECT_TRUE(line->settings.strict);
   EXPECT_EQ(line->job_options.at("fast").text, "false");
 }
 

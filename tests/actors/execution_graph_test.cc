@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
+#include "actors/pipelined_regions.h"
 #include "actors/run.h"
 #include "base/random.h"
 #include "dataflow/api/weir.h"
@@ -28,6 +30,11 @@ JobGraph small_graph() {
   return graph;
 }
 
+// All of its vertices are one region.
+ExecutionGraph graph_of(const JobGraph& graph) {
+  return {graph, pipelined_regions(graph).front()};
+}
+
 // A graph with a committing sink, and the tasks it has.
 class ExecutionGraphTest : public testing::Test {
  protected:
@@ -49,13 +56,18 @@ class ExecutionGraphTest : public testing::Test {
       (void)graph_.on_task_changed(task, TaskState::running, none);
   }
 
-  ExecutionGraph graph_{small_graph()};
+  // As when the rest of the job has finished too.
+  std::vector<JobAction> finish_all() {
+    for (const TaskId task : graph_.tasks())
+      (void)graph_.on_task_changed(task, TaskState::finished, none);
+    return graph_.on_commit_allowed();
+  }
+
+  ExecutionGraph graph_ = graph_of(small_graph());
 };
 
-TEST_F(ExecutionGraphTest, asks_for_as_many_slots_as_the_widest_vertex) {
-  const auto actions = graph_.on_start();
-  ASSERT_EQ(actions.size(), 1U);
-  EXPECT_EQ(std::get<AskForSlots>(actions.front()).count, 2U);
+TEST_F(ExecutionGraphTest, asks_for_slots_first) {
+  EXPECT_TRUE(has<AskForSlots>(graph_.on_start()));
   EXPECT_EQ(graph_.state(), JobState::created);
 }
 
@@ -81,28 +93,42 @@ TEST_F(ExecutionGraphTest, connects_tasks_once_the_last_is_deployed) {
   EXPECT_TRUE(graph_.on_task_deployed(tasks.back()).empty()) << "told twice";
 }
 
-TEST_F(ExecutionGraphTest, commits_when_all_tasks_have_finished_and_finishes_when_that_is_done) {
+TEST_F(ExecutionGraphTest, says_once_that_all_tasks_run) {
+  int said = 0;
+  (void)graph_.on_start();
+  (void)graph_.on_slots_granted();
+  (void)graph_.on_hosts_started();
+  (void)graph_.on_coordinator_opened(source, none);
+  (void)graph_.on_coordinator_opened(sink, none);
+  for (const TaskId task : graph_.tasks()) (void)graph_.on_task_deployed(task);
+  const auto tasks = graph_.tasks();
+  for (const TaskId task : tasks) {
+    const TaskState state = task == tasks.front() ? TaskState::finished : TaskState::running;
+    said += has<AllRunning>(graph_.on_task_changed(task, state, none)) ? 1 : 0;
+    EXPECT_EQ(said, task == tasks.back() ? 1 : 0);
+  }
+  said += has<AllRunning>(graph_.on_task_changed(tasks.back(), TaskState::finished, none)) ? 1 : 0;
+  EXPECT_EQ(said, 1);
+}
+
+TEST_F(ExecutionGraphTest, commits_when_all_tasks_have_finished_and_it_may_and_finishes_then) {
   run_all();
   const auto tasks = graph_.tasks();
-  for (std::size_t i = 0; i + 1 < tasks.size(); ++i) {
-    EXPECT_TRUE(
-        graph_.on_task_changed(tasks[i], TaskState::finished, none, {{sink, {{{}}}}}).empty());
-  }
-  const auto actions = graph_.on_task_changed(tasks.back(), TaskState::finished, none);
-  ASSERT_TRUE(has<Commit>(actions));
-  EXPECT_EQ(std::get<Commit>(actions.front()).by_sink.at(sink).size(), tasks.size() - 1);
+  for (std::size_t i = 0; i + 1 < tasks.size(); ++i)
+    EXPECT_TRUE(graph_.on_task_changed(tasks[i], TaskState::finished, none).empty());
+  EXPECT_TRUE(has<TasksFinished>(graph_.on_task_changed(tasks.back(), TaskState::finished, none)));
+  EXPECT_TRUE(has<Commit>(graph_.on_commit_allowed()));
+  EXPECT_TRUE(graph_.on_commit_allowed().empty()) << "told twice";
   EXPECT_EQ(graph_.state(), JobState::running);
-  EXPECT_TRUE(has<EndJob>(graph_.on_committed(sink, none)));
+  EXPECT_TRUE(has<EndExecution>(graph_.on_committed(sink, none)));
   EXPECT_EQ(graph_.state(), JobState::finished);
 }
 
 TEST_F(ExecutionGraphTest, a_commit_that_fails_is_aborted_and_fails_the_job) {
   run_all();
-  for (const TaskId task : graph_.tasks()) {
-    (void)graph_.on_task_changed(task, TaskState::finished, none);
-  }
+  (void)finish_all();
   EXPECT_TRUE(has<Abort>(graph_.on_committed(sink, boom)));
-  EXPECT_TRUE(has<EndJob>(graph_.on_aborted(sink)));
+  EXPECT_TRUE(has<EndExecution>(graph_.on_aborted(sink)));
   EXPECT_EQ(graph_.state(), JobState::failed);
   EXPECT_EQ(graph_.error(), boom);
 }
@@ -129,7 +155,7 @@ TEST_F(ExecutionGraphTest, a_task_that_fails_cancels_the_others_then_aborts_then
     EXPECT_TRUE(graph_.on_task_changed(tasks[i], TaskState::canceled, none).empty());
   }
   EXPECT_TRUE(has<Abort>(graph_.on_task_changed(tasks.back(), TaskState::canceled, none)));
-  EXPECT_TRUE(has<EndJob>(graph_.on_aborted(sink)));
+  EXPECT_TRUE(has<EndExecution>(graph_.on_aborted(sink)));
   EXPECT_EQ(graph_.state(), JobState::failed);
   EXPECT_EQ(graph_.error(), boom);
 }
@@ -145,7 +171,7 @@ TEST_F(ExecutionGraphTest, keeps_the_first_error) {
 TEST_F(ExecutionGraphTest, cancelled_before_it_has_slots_ends_at_once_but_for_its_sinks) {
   (void)graph_.on_start();
   EXPECT_TRUE(has<Abort>(graph_.on_cancel()));
-  EXPECT_TRUE(has<EndJob>(graph_.on_aborted(sink)));
+  EXPECT_TRUE(has<EndExecution>(graph_.on_aborted(sink)));
   EXPECT_EQ(graph_.state(), JobState::canceled);
   EXPECT_TRUE(graph_.on_slots_granted().empty()) << "slots that come too late";
 }
@@ -163,15 +189,14 @@ TEST_F(ExecutionGraphTest, tasks_that_do_not_end_are_given_up_by_name) {
   run_all();
   (void)graph_.on_cancel();
   EXPECT_TRUE(has<Abort>(graph_.on_cancel_timeout("'sleeper' sleeps")));
-  EXPECT_TRUE(has<EndJob>(graph_.on_aborted(sink)));
+  EXPECT_TRUE(has<EndExecution>(graph_.on_aborted(sink)));
   EXPECT_EQ(graph_.state(), JobState::canceled);
   EXPECT_EQ(graph_.error(), (Error{Errc::task_stuck, "'sleeper' sleeps"}));
 }
 
 TEST_F(ExecutionGraphTest, a_cancel_while_committing_is_too_late) {
   run_all();
-  for (const TaskId task : graph_.tasks())
-    (void)graph_.on_task_changed(task, TaskState::finished, none);
+  (void)finish_all();
   EXPECT_TRUE(graph_.on_cancel().empty());
   (void)graph_.on_committed(sink, none);
   EXPECT_EQ(graph_.state(), JobState::finished);
@@ -183,16 +208,18 @@ TEST_F(ExecutionGraphTest, random_events_never_break_the_invariants) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    ExecutionGraph graph(small_graph());
+    ExecutionGraph graph = graph_of(small_graph());
     std::set<TaskId> deployed;
     int ends = 0;
     bool committed = false;
     bool aborted = false;
+    bool tasks_finished = false;
     const auto watch = [&](const std::vector<JobAction>& actions) {
       ASSERT_TRUE(ends == 0 || actions.empty());
-      ends += has<EndJob>(actions) ? 1 : 0;
+      ends += has<EndExecution>(actions) ? 1 : 0;
       committed = committed || has<Commit>(actions);
       aborted = aborted || has<Abort>(actions);
+      tasks_finished = tasks_finished || has<TasksFinished>(actions);
       ASSERT_FALSE(committed && aborted && graph.state() == JobState::finished);
     };
     const auto tasks = graph.tasks();
@@ -233,6 +260,7 @@ TEST_F(ExecutionGraphTest, random_events_never_break_the_invariants) {
           watch(graph.on_aborted(sink));
           break;
         default:
+          if (tasks_finished && random.below(3) == 0) watch(graph.on_commit_allowed());
           if (random.below(60) == 0) watch(graph.on_cancel());
           if (random.below(100) == 0) watch(graph.on_failure(boom));
       }

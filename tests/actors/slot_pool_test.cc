@@ -111,5 +111,17 @@ TEST(SlotPool, slots_of_a_lost_task_manager_do_not_come_back) {
   EXPECT_EQ(pool.total_slots(), 0U);
 }
 
+TEST(SlotPool, a_job_that_lost_slots_and_cannot_have_all_again_holds_nobody_up) {
+  SlotPool pool;
+  (void)pool.add_task_manager(left, 3);
+  (void)pool.add_task_manager(right, 3);
+  (void)pool.request(first, 4);
+  (void)pool.remove_task_manager(right);
+  ASSERT_EQ(pool.free_slots(left), 1U);
+  EXPECT_TRUE(pool.request(first, 2).empty());
+  EXPECT_FALSE(pool.waiting(first)->fits_total) << "it has two of three, and wants four";
+  EXPECT_EQ(pool.request(second, 1).size(), 1U);
+}
+
 }  // namespace
 }  // namespace weir

@@ -14,18 +14,14 @@
 #include "dataflow/api/weir.h"
 #include "tests/support/child_process.h"
 #include "tests/support/files.h"
+#include "tests/support/sanitizers.h"
 
 namespace weir {
 namespace {
 
 using namespace std::chrono_literals;
 
-// A sanitizer's shadow takes several times what the program does.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr long growth_kb_max = 200 * 1024;
-#else
-constexpr long growth_kb_max = 20 * 1024;
-#endif
+constexpr long growth_kb_max = shadow_factor * 20 * 1024;
 
 // Takes 1,000 records a second, and tells how many it has taken.
 struct SlowSink {

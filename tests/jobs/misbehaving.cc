@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -20,12 +21,38 @@
 using namespace weir;
 using namespace std::chrono_literals;
 
+// A sanitizer must leave its signal to the kernel, of whose deed the worker tells.
+extern "C" {
+#if defined(__SANITIZE_ADDRESS__)
+const char* __asan_default_options() {  // NOLINT: its name
+  return "handle_segv=0";
+}
+#elif defined(__SANITIZE_THREAD__)
+const char* __tsan_default_options() {  // NOLINT: its name
+  return "handle_segv=0";
+}
+#endif
+}
+
 namespace {
 
 struct Row {
   std::uint64_t number = 0;
   std::string text;
 };
+
+// Stands for all that is static and that threads use.
+struct UsedByThreads {
+  ~UsedByThreads() {
+    if (threads_run) std::abort();
+  }
+  std::atomic<bool> threads_run = false;
+} used_by_threads;
+
+[[noreturn]] void exit_beside_threads() {
+  used_by_threads.threads_run = true;
+  std::exit(3);
+}
 
 [[noreturn]] void loop_for_ever() {
   for (volatile bool loops = true; loops;) {
@@ -63,7 +90,7 @@ void misbehave(const std::string& how, const std::string& mark) {
   if (how == "throw-long") throw std::runtime_error("it began so " + std::string(100 << 20, 'x'));
   if (how == "segfault") touch_forbidden_memory();
   if (how == "abort") std::abort();
-  if (how == "exit") std::exit(3);
+  if (how == "exit") exit_beside_threads();
   if (how == "exit-0") std::_Exit(0);
   if (how == "allocate") allocate_without_end();
   if (how == "allocate-elsewhere") std::thread(allocate_without_end).join();

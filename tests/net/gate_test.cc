@@ -26,6 +26,7 @@
 #include "net/actor_system_settings.h"
 #include "net/control_socket.h"
 #include "tests/support/files.h"
+#include "tests/support/sanitizers.h"
 
 namespace weir {
 namespace {
@@ -486,6 +487,7 @@ TEST(Gate, many_silent_strangers_do_not_keep_members_out) {
 }
 
 TEST(Gate, callers_wait_while_the_process_has_no_descriptor_left) {
+  if (has_address_sanitizer) GTEST_SKIP() << needs_descriptors;
   const TemporaryDirectory files;
   Node server{our_token, Logger::to_file(files.file("log"), LogLevel::warning)};
   const auto port = server.publish();

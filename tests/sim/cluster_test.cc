@@ -32,6 +32,7 @@ struct OutputLog {
   std::int64_t sum = 0;
   int prepared = 0;
   int commits = 0;
+  int finishes = 0;
   int aborts = 0;
   std::int64_t committed_rows = 0;
 };
@@ -69,6 +70,10 @@ class LoggingCommitter final : public SinkCommitter {
     ++log_->commits;
     for (const auto& one : committables)
       log_->committed_rows += *from_bytes<std::int64_t>(one.bytes);
+    return {};
+  }
+  [[nodiscard]] Result<void> finish() override {
+    ++log_->finishes;
     return {};
   }
   void abort() override { ++log_->aborts; }
@@ -135,6 +140,7 @@ TEST(SimulatedCluster, every_interleaving_of_a_healthy_job_gives_the_same_result
     ASSERT_EQ(log.sum, expected_sum);
     ASSERT_EQ(log.committed_rows, record_count);
     ASSERT_EQ(log.commits, 1);
+    ASSERT_EQ(log.finishes, 1);
     ASSERT_EQ(log.aborts, 0);
     ASSERT_EQ(result.actors_left, 0U);
   }
@@ -165,12 +171,14 @@ TEST(SimulatedCluster, jobs_whose_tasks_fail_or_that_are_cancelled_end_in_legal_
         ASSERT_TRUE(faults.has_failed());
         ASSERT_EQ(result.outcome->error->message, "injected");
         ASSERT_EQ(log.commits, 0);
+        ASSERT_EQ(log.finishes, 0);
         ASSERT_EQ(log.aborts, log.prepared);
         break;
       case JobState::canceled:
         ++canceled;
         ASSERT_TRUE(options.cancel_at_step.has_value());
         ASSERT_EQ(log.commits, 0);
+        ASSERT_EQ(log.finishes, 0);
         ASSERT_EQ(log.aborts, log.prepared);
         break;
       default:

@@ -21,7 +21,7 @@ std::string key_of(std::uint64_t number) {
 
 // A walk from slot 0 sees every entry once.
 template <class K, class V>
-void expect_equal(FlatTable<K, V>& table, const std::unordered_map<K, V>& model) {
+void expect_equal(const FlatTable<K, V>& table, const std::unordered_map<K, V>& model) {
   ASSERT_EQ(table.size(), model.size());
   std::size_t seen = 0;
   for (std::size_t i = table.next_used(0); i < table.slot_count(); i = table.next_used(i + 1)) {

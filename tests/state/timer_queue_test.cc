@@ -16,6 +16,7 @@ namespace {
 using Queue = TimerQueue<std::string>;
 using Entry = TimerEntry<std::string>;
 constexpr TimerIndex first{0}, second{1};
+constexpr KeyGroupSlice all_groups{{{0}, 128}, 128};
 
 std::vector<std::string> pop_all(Queue& queue, std::int64_t now) {
   std::vector<std::string> keys;
@@ -24,7 +25,7 @@ std::vector<std::string> pop_all(Queue& queue, std::int64_t now) {
 }
 
 TEST(TimerQueue, yields_by_time_and_then_in_the_order_of_registration) {
-  Queue queue;
+  Queue queue{all_groups};
   queue.add({20, first, "c"});
   queue.add({10, first, "b"});
   queue.add({10, second, "a"});
@@ -35,7 +36,7 @@ TEST(TimerQueue, yields_by_time_and_then_in_the_order_of_registration) {
 }
 
 TEST(TimerQueue, a_timer_registered_twice_fires_once) {
-  Queue queue;
+  Queue queue{all_groups};
   EXPECT_TRUE(queue.add({10, first, "a"}));
   EXPECT_FALSE(queue.add({10, first, "a"}));
   EXPECT_TRUE(queue.add({10, second, "a"}));
@@ -45,7 +46,7 @@ TEST(TimerQueue, a_timer_registered_twice_fires_once) {
 }
 
 TEST(TimerQueue, a_deleted_timer_does_not_fire) {
-  Queue queue;
+  Queue queue{all_groups};
   queue.add({10, first, "a"});
   queue.add({10, first, "b"});
   EXPECT_TRUE(queue.remove({10, first, "a"}));
@@ -56,7 +57,7 @@ TEST(TimerQueue, a_deleted_timer_does_not_fire) {
 }
 
 TEST(TimerQueue, a_timer_made_again_fires_once_and_in_its_new_place) {
-  Queue queue;
+  Queue queue{all_groups};
   queue.add({10, first, "a"});
   queue.add({10, first, "b"});
   queue.remove({10, first, "a"});
@@ -66,7 +67,7 @@ TEST(TimerQueue, a_timer_made_again_fires_once_and_in_its_new_place) {
 }
 
 TEST(TimerQueue, times_may_be_extreme) {
-  Queue queue;
+  Queue queue{all_groups};
   queue.add({std::numeric_limits<std::int64_t>::max(), first, "last"});
   queue.add({std::numeric_limits<std::int64_t>::min(), first, "first"});
   EXPECT_EQ(pop_all(queue, 0), std::vector<std::string>{"first"});
@@ -79,7 +80,7 @@ TEST(TimerQueue, does_what_a_sorted_map_does) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
-    TimerQueue<std::uint64_t> queue;
+    TimerQueue<std::uint64_t> queue{all_groups};
     std::map<std::tuple<std::int64_t, std::uint32_t, std::uint64_t>, std::uint64_t>
         registered;  // with the order
     std::uint64_t order = 0;
@@ -121,7 +122,7 @@ TEST(TimerQueue, does_what_a_sorted_map_does) {
 
 // A function that moves a timer with each record must not fill the memory with those it deleted.
 TEST(TimerQueue, moving_a_timer_for_ever_takes_no_more_memory) {
-  Queue queue;
+  Queue queue{all_groups};
   queue.add({1'000'000, first, "still here"});
   for (std::int64_t time = 0; time < 100'000; ++time) {
     queue.remove({time + 9'999'999, first, "a"});

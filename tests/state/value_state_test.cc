@@ -2,25 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
+#include <stdexcept>
 #include <string>
+
+#include "tests/state/bound_states.h"
 
 namespace weir {
 namespace {
 
-using Access = MemoryValueAccess<std::string, int>;
-
-// A state of string keys, as an operator binds it.
-struct Bound {
-  CurrentKey<std::string> current;
-  ValueState<int> state;
-
-  Bound() { state.bind(std::make_shared<Access>(KeyGroupSlice{{{0}, 128}, 128}, current)); }
-  ValueState<int>& of(const std::string& key) {
-    current = {key, hash_of(key)};
-    return state;
-  }
-};
+using Bound = BoundState<ValueState<int>>;
 
 TEST(ValueState, belongs_to_the_current_key) {
   Bound bound;
@@ -47,6 +37,23 @@ TEST(ValueState, clear_removes_the_value_of_the_current_key_alone) {
   bound.of("a").clear();
   EXPECT_EQ(bound.of("a").get(), nullptr);
   EXPECT_EQ(*bound.of("b").get(), 2);
+}
+
+TEST(ValueState, is_restored_for_each_key) {
+  Bound bound;
+  for (int i = 0; i < 500; ++i) bound.of(std::to_string(i)).set(i);
+  Bound restored({}, bound.snapshot());
+  ASSERT_TRUE(restored.bound());
+  for (int i = 0; i < 500; ++i) EXPECT_EQ(restored.of(std::to_string(i)).value_or(-1), i);
+  EXPECT_EQ(restored.of("another").get(), nullptr);
+}
+
+TEST(ValueState, of_a_record_without_key_is_an_exception) {
+  Bound bound;
+  ValueState<int>& state = bound.of("a");
+  bound.without_key();
+  EXPECT_THROW((void)state.get(), std::logic_error);
+  EXPECT_THROW(state.set(1), std::logic_error);
 }
 
 TEST(ValueStateDeathTest, outside_a_keyed_operator_there_is_no_state) {

@@ -15,16 +15,13 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "tests/support/sanitizers.h"
 
 namespace weir {
 namespace {
 
 // Processes with a sanitizer in them take their time to start.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int patience_factor = 6;
-#else
-constexpr int patience_factor = 1;
-#endif
+constexpr int patience_factor = has_sanitizer ? 6 : 1;
 
 namespace fs = std::filesystem;
 
@@ -312,11 +309,14 @@ JobDetails TestCluster::details(JobId job) const {
 
 bool TestCluster::runs(JobId job) const {
   const auto cluster = connect();
-  return soon([&] {
+  bool runs = false;
+  (void)soon([&] {
     const auto progress = cluster->progress(job);
-    return progress && progress->state == JobState::running &&
+    runs = progress && progress->state == JobState::running &&
            progress->tasks_running == progress->tasks_total;
+    return runs || (progress && is_terminal(progress->state));
   });
+  return runs;
 }
 
 JobOutcome TestCluster::outcome(JobId job) const {

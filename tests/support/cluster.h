@@ -119,7 +119,7 @@ class TestCluster {
   // A new connection, since the test may have ended the master meanwhile.
   [[nodiscard]] std::unique_ptr<ClusterClient> connect() const;
   [[nodiscard]] JobDetails details(JobId job) const;
-  // Until all its tasks run.
+  // Waits until all its tasks run; false if it ends before.
   [[nodiscard]] bool runs(JobId job) const;
   // Until it has ended; how.
   [[nodiscard]] JobOutcome outcome(JobId job) const;

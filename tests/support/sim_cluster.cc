@@ -71,6 +71,7 @@ class SimCluster::Impl {
     engine_.clock = &clock_;
     engine_.threads = false;
     engine_.faults = options.faults;
+    engine_.snapshot_storage = options.snapshot_storage;
     engine_.report_interval = Duration{0};
     if (options.workers > 1) {
       engine_.report_interval = Duration{200};

@@ -10,6 +10,7 @@
 #include "actors/job_status.h"
 #include "base/random.h"
 #include "dataflow/plan/physical_plan.h"
+#include "snapshot/snapshot_storage.h"
 
 namespace weir {
 
@@ -32,6 +33,7 @@ struct SimOptions {
   FaultInjection* faults = nullptr;
   std::optional<std::uint64_t> cancel_at_step = {};
   JobSettings settings = {};
+  std::shared_ptr<SnapshotStorage> snapshot_storage = {};
 };
 
 // Dispatcher, ResourceManager, TaskManagers, TaskHosts, JobManagers, coordinators and tasks, the same classes as in

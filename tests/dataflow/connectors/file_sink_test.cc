@@ -47,7 +47,8 @@ class FileSinkTest : public testing::Test {
     ASSERT_TRUE(committer->prepare());
     WriterHarness<T> writer(sink);
     ASSERT_TRUE(writer.write(std::move(rows)));
-    ASSERT_TRUE(committer->commit(*writer.prepare_commit()));
+    ASSERT_TRUE(committer->commit(*writer.finish()));
+    ASSERT_TRUE(committer->finish());
   }
   void leave_old_output() {
     dir_.write("out/part-0-0", "old 0\n");
@@ -85,16 +86,18 @@ TEST_F(FileSinkTest, shows_nothing_before_the_commit_and_nothing_hidden_after) {
   const auto sink = line_files(out());
   const auto committer = sink.make_committer();
   ASSERT_TRUE(committer->prepare());
-  WriterHarness<std::string> first(sink, 0, 2), second(sink, 1, 2);
+  WriterHarness<std::string> first(sink, {.subtask = 0, .parallelism = 2}),
+      second(sink, {.subtask = 1, .parallelism = 2});
   ASSERT_TRUE(first.write({"a"}));
   ASSERT_TRUE(second.write({"b"}));
-  auto committables = *first.prepare_commit();
-  const auto more = *second.prepare_commit();
+  auto committables = *first.finish();
+  const auto more = *second.finish();
   committables.insert(committables.end(), more.begin(), more.end());
   const auto names = dir_.names("out");
   EXPECT_THAT(names, SizeIs(2));
   for (const auto& name : names) EXPECT_TRUE(is_hidden_name(name)) << name;
   ASSERT_TRUE(committer->commit(committables));
+  ASSERT_TRUE(committer->finish());
   EXPECT_THAT(dir_.names("out"), ElementsAre("part-0-0", "part-1-0"));
 }
 
@@ -104,7 +107,8 @@ TEST_F(FileSinkTest, makes_no_file_for_a_writer_without_rows) {
 }
 
 TEST_F(FileSinkTest, begins_another_file_once_one_is_larger_than_allowed) {
-  run(line_files(out(), {.part_bytes_max = 6}), std::vector<std::string>{"ab", "cd", "ef", "gh"});
+  run(line_files(out(), {.rolling = {.part_bytes_max = 6}}),
+      std::vector<std::string>{"ab", "cd", "ef", "gh"});
   EXPECT_EQ(dir_.read("out/part-0-0"), "ab\ncd\nef\n");  // at 6 bytes it was not yet
   EXPECT_EQ(dir_.read("out/part-0-1"), "gh\n");
 }
@@ -116,7 +120,7 @@ TEST_F(FileSinkTest, splits_large_output_between_rows_and_loses_none) {
     rows.push_back("row " + std::to_string(i));
     expected += rows.back() + '\n';
   }
-  run(line_files(out(), {.part_bytes_max = 1'000'000}), rows);
+  run(line_files(out(), {.rolling = {.part_bytes_max = 1'000'000}}), rows);
   std::string read;
   const std::size_t files = dir_.names("out").size();
   for (std::size_t i = 0; i < files; ++i) {
@@ -129,26 +133,13 @@ TEST_F(FileSinkTest, splits_large_output_between_rows_and_loses_none) {
   EXPECT_EQ(read, expected);
 }
 
-TEST_F(FileSinkTest, goes_on_with_new_files_after_a_commit) {
-  const auto sink = line_files(out());
-  const auto committer = sink.make_committer();
-  ASSERT_TRUE(committer->prepare());
-  WriterHarness<std::string> writer(sink);
-  for (const auto* row : {"a", "b"}) {
-    ASSERT_TRUE(writer.write({row}));
-    ASSERT_TRUE(committer->commit(*writer.prepare_commit()));
-  }
-  EXPECT_THAT(dir_.names("out"), ElementsAre("part-0-0", "part-0-1"));
-  EXPECT_THAT(*writer.prepare_commit(), IsEmpty());
-}
-
 TEST_F(FileSinkTest, commits_again_without_effect) {
   const auto sink = line_files(out());
   const auto committer = sink.make_committer();
   ASSERT_TRUE(committer->prepare());
   WriterHarness<std::string> writer(sink);
   ASSERT_TRUE(writer.write({"a"}));
-  const auto committables = *writer.prepare_commit();
+  const auto committables = *writer.finish();
   ASSERT_TRUE(committer->commit(committables));
   ASSERT_TRUE(committer->commit(committables));
   ASSERT_TRUE(sink.make_committer()->commit(committables));
@@ -161,7 +152,7 @@ TEST_F(FileSinkTest, refuses_to_commit_what_is_not_there_as_it_was_written) {
   ASSERT_TRUE(committer->prepare());
   WriterHarness<std::string> writer(sink);
   ASSERT_TRUE(writer.write({"a"}));
-  const auto committables = *writer.prepare_commit();
+  const auto committables = *writer.finish();
   const fs::path hidden = fs::directory_iterator(out())->path();
   fs::resize_file(hidden, 1);
   EXPECT_EQ(committer->commit(committables).error(),
@@ -186,9 +177,9 @@ TEST_F(FileSinkTest, abort_leaves_nothing) {
   const auto sink = line_files(out());
   const auto committer = sink.make_committer();
   ASSERT_TRUE(committer->prepare());
-  WriterHarness<std::string> finished(sink, 0), unfinished(sink, 1);
+  WriterHarness<std::string> finished(sink), unfinished(sink, {.subtask = 1});
   ASSERT_TRUE(finished.write({"a"}));
-  ASSERT_TRUE(finished.prepare_commit());
+  ASSERT_TRUE(finished.finish());
   ASSERT_TRUE(unfinished.write({std::string(1'000'000, 'b')}));
   committer->abort();
   EXPECT_FALSE(fs::exists(out()));
@@ -204,7 +195,7 @@ TEST_F(FileSinkTest, abort_leaves_a_directory_that_was_there) {
 
 TEST_F(FileSinkTest, writer_that_closes_early_removes_its_files) {
   ASSERT_TRUE(fs::create_directory(out()));
-  WriterHarness<std::string> writer(line_files(out(), {.part_bytes_max = 1'000}));
+  WriterHarness<std::string> writer(line_files(out(), {.rolling = {.part_bytes_max = 1'000}}));
   ASSERT_TRUE(writer.write({3, std::string(800'000, 'a')}));
   EXPECT_THAT(dir_.names("out"), SizeIs(3));
   writer.close();
@@ -252,7 +243,7 @@ TEST_F(FileSinkTest, keeps_old_output_until_the_commit_replaces_it) {
   ASSERT_TRUE(committer->prepare());
   WriterHarness<std::string> writer(sink);
   ASSERT_TRUE(writer.write({"new"}));
-  const auto committables = *writer.prepare_commit();
+  const auto committables = *writer.finish();
   EXPECT_EQ(dir_.read("out/part-0-0"), "old 0\n");
   EXPECT_EQ(dir_.read("out/part-1-0"), "old 1\n");
   ASSERT_TRUE(committer->commit(committables));
@@ -279,7 +270,7 @@ TEST_F(FileSinkTest, does_not_take_old_output_for_a_file_committed_before) {
   ASSERT_TRUE(committer->prepare());
   WriterHarness<std::string> writer(sink);
   ASSERT_TRUE(writer.write({"new 0"}));
-  const auto committables = *writer.prepare_commit();
+  const auto committables = *writer.finish();
   for (const auto& name : dir_.names("out")) {
     if (is_hidden_name(name)) fs::remove(dir_.path("out/" + name));
   }
@@ -308,7 +299,7 @@ TEST_F(FileSinkTest, refuses_a_directory_that_another_job_is_writing) {
       (Error{Errc::output_exists,
              "output '" + out() + "' is being written by another job; choose another directory"}));
   intruder->abort();
-  EXPECT_TRUE(committer->commit(*writer.prepare_commit()));
+  EXPECT_TRUE(committer->commit(*writer.finish()));
 }
 
 TEST_F(FileSinkTest, reports_a_write_that_the_system_refuses) {
@@ -331,7 +322,7 @@ TEST_F(FileSinkTest, reports_a_write_that_the_system_refuses) {
 TEST_F(FileSinkTest, reports_a_directory_that_vanished) {
   WriterHarness<std::string> writer(line_files(out()));
   ASSERT_TRUE(writer.write({"a"}));
-  const auto committables = writer.prepare_commit();
+  const auto committables = writer.finish();
   EXPECT_EQ(committables.error().code, Errc::output_failed);
   EXPECT_THAT(committables.error().message, HasSubstr("No such file or directory"));
 }

@@ -58,7 +58,7 @@ TEST(Print, writes_a_line_a_row_and_a_batch_at_once) {
 
 TEST(Print, says_which_of_several_writers_it_was) {
   const auto output = std::make_shared<RecordedOutput>();
-  WriterHarness<std::string> writer(print({.output = output}), 1, 4);
+  WriterHarness<std::string> writer(print({.output = output}), {.subtask = 1, .parallelism = 4});
   ASSERT_TRUE(writer.write({"a", "b"}));
   EXPECT_THAT(output->writes, ElementsAre("2> a\n2> b\n"));
 }
@@ -99,7 +99,7 @@ TEST(Collect, keeps_the_rows_of_all_writers) {
     std::vector<std::jthread> threads;
     for (std::uint32_t subtask = 0; subtask < 4; ++subtask) {
       threads.emplace_back([&rows, subtask] {
-        WriterHarness<int> writer(collect(rows), subtask, 4);
+        WriterHarness<int> writer(collect(rows), {.subtask = subtask, .parallelism = 4});
         for (int i = 0; i < 100; ++i)
           EXPECT_TRUE(writer.write({static_cast<int>(subtask) * 100 + i}));
       });

@@ -160,6 +160,27 @@ TEST(LogicalPlan, a_keyed_step_needs_a_key) {
           "'per key' works per key, but its input 'numbers' has none: put .key_by(…) before it"));
 }
 
+TEST(LogicalPlan, sinks_have_output_directories_of_their_own) {
+  Job job("test");
+  const auto found = numbers(job);
+  found.to("first", line_files("a/out"));
+  found.to("same", csv_files("./a//b/../out/"));
+  found.to("inside", line_files("a/out/deeper"));
+  found.to("beside", line_files("a/output"));
+  const std::string remedy = "): give each a directory of its own, or union them before one sink";
+  EXPECT_THAT(
+      mistakes(job),
+      ElementsAre("'first' and 'same' would write into each other's output ('a/out' and "
+                  "'./a//b/../out/'" +
+                      remedy,
+                  "'first' and 'inside' would write into each other's output ('a/out' and "
+                  "'a/out/deeper'" +
+                      remedy,
+                  "'same' and 'inside' would write into each other's output ('./a//b/../out/' and "
+                  "'a/out/deeper'" +
+                      remedy));
+}
+
 TEST(LogicalPlan, a_side_output_is_asked_of_the_stream_that_has_it) {
   struct Odd {
     SideOutput<int> odd{};

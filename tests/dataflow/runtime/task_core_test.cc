@@ -28,6 +28,10 @@ class Environment final : public TaskEnvironment {
     if (reusable != nullptr) ++reusable_batches;
   }
   void request_split() override { ++split_requests; }
+  void acknowledge(FrozenTask frozen) override { acknowledged.push_back(std::move(frozen)); }
+  void decline(CheckpointId checkpoint) override { declined.push_back(checkpoint); }
+  std::vector<FrozenTask> acknowledged;
+  std::vector<CheckpointId> declined;
 
   std::vector<std::pair<std::uint32_t, std::uint64_t>> credits;
   int reusable_batches = 0;
@@ -264,7 +268,10 @@ class Reader final : public SourceOperator {
     if (left_-- == 3) return Poll{PollResult::idle, ProcessingTime{50}};
     return Poll{PollResult::more};
   }
-  std::vector<Split> snapshot_splits() const override { return {}; }
+  std::vector<Split> snapshot_splits() const override {
+    if (left_ == 0) return {};
+    return {{.id = std::to_string(left_), .bytes = {}}};
+  }
 
  private:
   int left_ = 0;
@@ -320,6 +327,81 @@ TEST(TaskCore, a_source_that_is_idle_is_polled_again_when_it_said) {
   task.core().no_more_splits();
   EXPECT_EQ(task.step(), Kind::finished);
   EXPECT_EQ(task.out.values<int>(), (std::vector{4, 3, 2, 1}));
+}
+
+// How many splits the source had at the barrier.
+std::size_t splits_in(const FrozenTask& frozen) {
+  return frozen.chain.stages.front().state.items.front().items.size();
+}
+
+TEST(TaskCore, a_split_that_comes_behind_a_barrier_is_not_in_its_checkpoint) {
+  Task task(source(), {});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  task.core().trigger_checkpoint({1});
+  ASSERT_TRUE(task.core().add_split({.id = "2", .bytes = {}}));
+  task.core().trigger_checkpoint({2});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  ASSERT_EQ(task.environment.acknowledged.size(), 2U);
+  EXPECT_EQ(splits_in(task.environment.acknowledged[0]), 0U);
+  EXPECT_EQ(splits_in(task.environment.acknowledged[1]), 1U);
+  while (task.return_credit()) (void)task.step();
+  EXPECT_EQ(task.out.values<int>(), (std::vector{2, 1}));
+}
+
+TEST(TaskCore, a_split_behind_a_barrier_that_is_given_up_is_read_all_the_same) {
+  Task task(source(), {});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  task.core().trigger_checkpoint({1});
+  ASSERT_TRUE(task.core().add_split({.id = "1", .bytes = {}}));
+  task.core().abort_checkpoint({1});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_TRUE(task.environment.acknowledged.empty());
+  EXPECT_EQ(task.out.values<int>(), (std::vector{1}));
+}
+
+TEST(TaskCore, a_channel_waits_behind_its_barrier_until_the_others_have_had_theirs) {
+  Task task(pass_on(), {InputPort{0}, InputPort{0}});
+  task.receive(0, {1});
+  task.receive(0, Barrier{{7}});
+  task.receive(0, {2});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(task.out.values<int>(), (std::vector{1}));
+  EXPECT_TRUE(task.environment.acknowledged.empty());
+  task.receive(1, Barrier{{7}});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  ASSERT_EQ(task.environment.acknowledged.size(), 1U);
+  EXPECT_EQ(task.environment.acknowledged.front().chain.checkpoint, CheckpointId{7});
+  while (task.return_credit()) (void)task.step();
+  EXPECT_EQ(task.out.values<int>(), (std::vector{1, 2}));
+}
+
+TEST(TaskCore, a_channel_that_ends_counts_as_having_had_its_barrier) {
+  Task task(pass_on(), {InputPort{0}, InputPort{0}});
+  task.receive(0, Barrier{{7}});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  task.end(1);
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(task.environment.acknowledged.size(), 1U);
+}
+
+TEST(TaskCore, a_checkpoint_that_is_given_up_lets_the_waiting_channels_go_on) {
+  Task task(pass_on(), {InputPort{0}, InputPort{0}});
+  task.receive(0, Barrier{{7}});
+  task.receive(0, {1});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_TRUE(task.out.values<int>().empty());
+  task.core().abort_checkpoint({7});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_EQ(task.out.values<int>(), (std::vector{1}));
+}
+
+TEST(TaskCore, restored_as_finished_it_ends_at_once_with_the_last_watermark) {
+  Task task(source(), {});
+  task.core().restore({RestoredState{}}, true);
+  EXPECT_EQ(task.step(), Kind::finished);
+  EXPECT_EQ(task.environment.split_requests, 0);
+  ASSERT_EQ(task.out.elements().size(), 2U);
+  EXPECT_EQ(std::get<Watermark>(task.out.elements().front()), Watermark{EventTime::max()});
 }
 
 TEST(TaskCore, a_failure_of_its_operator_is_returned_by_the_step) {

@@ -1,0 +1,49 @@
+// What sinks have written and nobody can see yet, until their committers say that it is visible.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <vector>
+
+#include "base/ids.h"
+#include "dataflow/sink.h"
+
+namespace weir {
+
+// By sink, and by the checkpoint that must be complete first. A later one covers the earlier ones, which may have
+// been given up. Not thread-safe.
+class PendingCommits {
+ public:
+  // Of the barrier of `checkpoint`, or of a task that has finished after it: the next one covers that.
+  void add(NodeId sink, CheckpointId checkpoint, std::vector<Committable> committables) {
+    auto& all = by_sink_[sink][checkpoint];
+    std::ranges::move(committables, std::back_inserter(all));
+  }
+
+  // What is visible once that checkpoint is complete; nothing is forgotten.
+  [[nodiscard]] std::vector<Committable> up_to(NodeId sink, CheckpointId checkpoint) const {
+    std::vector<Committable> committables;
+    const auto found = by_sink_.find(sink);
+    if (found == by_sink_.end()) return committables;
+    for (const auto& [id, of_checkpoint] : found->second) {
+      if (id > checkpoint) break;
+      committables.insert(committables.end(), of_checkpoint.begin(), of_checkpoint.end());
+    }
+    return committables;
+  }
+
+  // They are visible.
+  void on_committed(NodeId sink, CheckpointId checkpoint) {
+    const auto found = by_sink_.find(sink);
+    if (found == by_sink_.end()) return;
+    found->second.erase(found->second.begin(), found->second.upper_bound(checkpoint));
+  }
+  // The sink's region begins again, from a checkpoint that brings its own.
+  void forget(NodeId sink) { by_sink_.erase(sink); }
+
+ private:
+  std::map<NodeId, std::map<CheckpointId, std::vector<Committable>>> by_sink_;
+};
+
+}  // namespace weir

@@ -1,0 +1,36 @@
+// The actor of a task host that writes what tasks have frozen.
+#pragma once
+
+#include <caf/all.hpp>
+#include <memory>
+
+#include "actors/engine_context.h"
+#include "actors/messages.h"
+#include "snapshot/snapshot_storage.h"
+
+namespace weir {
+
+// Has a thread of its own, so that tasks go on while their state is written.
+class StateWriter {
+ public:
+  static constexpr const char* name = "state-writer";
+
+  void begin(StateWriterHandle::base* self, const EngineContext& engine, JobId job,
+             CheckpointSettings settings);
+  void write(const WriteState& request);
+
+ private:
+  [[nodiscard]] Result<TaskSnapshot> write_to_storage(const WriteState& request);
+
+  StateWriterHandle::base* self_ = nullptr;
+  const EngineContext* engine_ = nullptr;
+  JobId job_;
+  CheckpointSettings settings_;
+  std::shared_ptr<SnapshotStorage> storage_;
+};
+
+[[nodiscard]] StateWriterHandle::behavior_type state_writer(
+    StateWriterHandle::stateful_pointer<StateWriter> self, const EngineContext* engine, JobId job,
+    CheckpointSettings settings);
+
+}  // namespace weir

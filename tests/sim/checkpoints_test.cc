@@ -1,0 +1,242 @@
+// Checkpoints and restarts under random interleavings and failures. A failing run prints its seed; WEIR_SIM_SEED=N
+// replays it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "actors/run.h"
+#include "dataflow/api/weir.h"
+#include "snapshot/memory_snapshot_storage.h"
+#include "tests/support/sim_cluster.h"
+
+namespace weir {
+namespace {
+
+constexpr std::uint64_t record_count = 3'000;
+constexpr std::uint64_t key_count = 13;
+using Row = Keyed<std::uint64_t, std::int64_t>;
+
+std::vector<std::uint64_t> seeds(std::uint64_t count) {
+  if (const char* seed = std::getenv("WEIR_SIM_SEED")) return {std::strtoull(seed, nullptr, 10)};
+  std::vector<std::uint64_t> all(count);
+  std::iota(all.begin(), all.end(), std::uint64_t{0});
+  return all;
+}
+
+// What can be seen of the output: a row more than once if it was committed more than once. A commit is recognised by its
+// writer and number, as a file is by its name.
+struct Ledger {
+  std::map<std::pair<std::uint64_t, std::int64_t>, int> rows;
+  std::map<std::uint64_t, int> commits;
+  bool tells_commits_apart = true;
+  std::uint64_t last_id = 0;
+};
+
+struct Parcel {
+  std::uint64_t id = 0;
+  std::vector<std::pair<std::uint64_t, std::int64_t>> rows;
+};
+
+class LedgerWriter final : public SinkOperator {
+ public:
+  explicit LedgerWriter(Ledger* ledger) : ledger_(ledger) {}
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
+                                         Outputs&) override {
+    const auto& values = batch_cast<Row>(*in).values;
+    for (std::size_t i = rows.begin; i < rows.end; ++i)
+      parcel_.rows.emplace_back(values[i].key, values[i].value);
+    return Progress{StepResult::done, rows.end};
+  }
+  [[nodiscard]] Result<std::vector<Committable>> prepare_commit() override {
+    if (parcel_.rows.empty()) return std::vector<Committable>{};
+    parcel_.id = ++ledger_->last_id;
+    return std::vector<Committable>{{to_bytes(std::exchange(parcel_, {}))}};
+  }
+
+ private:
+  Ledger* ledger_;
+  Parcel parcel_;
+};
+
+class LedgerCommitter final : public SinkCommitter {
+ public:
+  explicit LedgerCommitter(Ledger* ledger) : ledger_(ledger) {}
+  [[nodiscard]] Result<void> prepare() override { return {}; }
+  [[nodiscard]] Result<void> commit(const std::vector<Committable>& committables) override {
+    for (const auto& one : committables) {
+      const auto parcel = *from_bytes<Parcel>(one.bytes);
+      if (++ledger_->commits[parcel.id] > 1 && ledger_->tells_commits_apart) continue;
+      for (const auto& row : parcel.rows) ++ledger_->rows[row];
+    }
+    return {};
+  }
+  void abort() override {}
+
+ private:
+  Ledger* ledger_;
+};
+
+struct LedgerSink {
+  Ledger* ledger;
+  [[nodiscard]] std::string describe() const { return "ledger"; }
+  [[nodiscard]] Result<void> check() const { return {}; }
+  template <class T>
+  [[nodiscard]] std::unique_ptr<SinkOperator> make_writer() const {
+    return std::make_unique<LedgerWriter>(ledger);
+  }
+  [[nodiscard]] std::unique_ptr<SinkCommitter> make_committer() const {
+    return std::make_unique<LedgerCommitter>(ledger);
+  }
+};
+
+// A source that takes three seconds → keyed rolling count → sinks.
+std::shared_ptr<const PhysicalPlan> counting_plan(Ledger& ledger, std::uint32_t parallelism,
+                                                  bool chaining) {
+  Job job("sim");
+  job.source("numbers", generator([](std::uint64_t i) { return i; },
+                                  {.count = record_count, .records_per_second = 1'000.0}))
+      .key_by([](std::uint64_t n) { return n % key_count; })
+      .count("count")
+      .to("ledger", LedgerSink{&ledger});
+  auto plan = make_plan(job, {.parallelism = parallelism, .chaining = chaining});
+  EXPECT_TRUE(plan.has_value()) << plan.error().message;
+  return *plan;
+}
+
+// Each key's counts from 1 on, once each.
+testing::AssertionResult is_exact(const Ledger& ledger) {
+  if (ledger.rows.size() != record_count)
+    return testing::AssertionFailure() << ledger.rows.size() << " different rows";
+  for (const auto& [row, times] : ledger.rows) {
+    const std::int64_t of_key =
+        static_cast<std::int64_t>((record_count - 1 - row.first) / key_count + 1);
+    if (times != 1 || row.second < 1 || row.second > of_key) {
+      return testing::AssertionFailure()
+             << "key " << row.first << ", count " << row.second << ", " << times << " times";
+    }
+  }
+  return testing::AssertionSuccess();
+}
+
+JobSettings settings_for(Random& random) {
+  JobSettings settings;
+  settings.checkpoints.interval = Duration{50 + static_cast<int>(random.below(200))};
+  settings.checkpoints.directory = "/sim";
+  settings.checkpoints.retained = 1 + static_cast<std::uint32_t>(random.below(3));
+  settings.checkpoints.inline_threshold_bytes = random.below(2) == 0 ? 0 : 20'480;
+  settings.restarts = FixedDelayRestart{.attempts = 1'000, .delay = Duration{10}};
+  return settings;
+}
+
+// Tasks fail at some of their steps, each time another phase of a checkpoint.
+class FailsNowAndThen : public FaultInjection {
+ public:
+  FailsNowAndThen(std::uint64_t seed, int failures) : random_(seed), left_(failures) {}
+  [[nodiscard]] std::optional<Error> fails(TaskId) override {
+    if (left_ == 0 || random_.below(400) != 0) return std::nullopt;
+    --left_;
+    return Error{Errc::user_code, "injected"};
+  }
+
+ private:
+  Random random_;
+  int left_;
+};
+
+struct SimRun {
+  SimResult result;
+  Ledger ledger;
+};
+
+void run_one(std::uint64_t seed, std::uint32_t workers, FaultInjection* faults, WorkerFault fault,
+             SimRun& run) {
+  Random random(seed);
+  const JobSettings settings = settings_for(random);
+  SimCluster cluster({.seed = seed,
+                      .workers = workers,
+                      .faults = faults,
+                      .settings = settings,
+                      .snapshot_storage = std::make_shared<MemorySnapshotStorage>()});
+  const std::uint64_t at = 50 + random.below(3'000);
+  run.result =
+      cluster.run(counting_plan(run.ledger, 1 + static_cast<std::uint32_t>(random.below(3)),
+                                random.below(2) == 0),
+                  fault, at);
+}
+
+TEST(SimulatedCheckpoints, commit_each_row_once_when_tasks_fail_at_any_step) {
+  for (const std::uint64_t seed : seeds(200)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    FailsNowAndThen faults(seed, 5);
+    SimRun run;
+    run_one(seed, 1, &faults, WorkerFault::none, run);
+    ASSERT_TRUE(run.result.outcome.has_value()) << "stuck after " << run.result.steps << " steps";
+    ASSERT_EQ(run.result.outcome->state, JobState::finished)
+        << (run.result.outcome->error ? run.result.outcome->error->message : "");
+    ASSERT_TRUE(is_exact(run.ledger));
+  }
+}
+
+TEST(SimulatedCheckpoints, commit_each_row_once_when_workers_die_or_freeze) {
+  for (const std::uint64_t seed : seeds(100)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    FailsNowAndThen faults(seed, 2);
+    SimRun run;
+    run_one(seed, 2, &faults, seed % 2 == 0 ? WorkerFault::dies : WorkerFault::freezes, run);
+    ASSERT_TRUE(run.result.outcome.has_value()) << "stuck after " << run.result.steps << " steps";
+    ASSERT_EQ(run.result.outcome->state, JobState::finished)
+        << (run.result.outcome->error ? run.result.outcome->error->message : "");
+    ASSERT_TRUE(is_exact(run.ledger));
+  }
+}
+
+template <class Bug>
+bool is_found_within_200_seeds() {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Bug bug(seed);
+    SimRun run;
+    run.ledger.tells_commits_apart = Bug::tells_commits_apart;
+    run_one(seed, 1, &bug, WorkerFault::none, run);
+    const bool well = run.result.outcome && run.result.outcome->state == JobState::finished;
+    if (!well || !is_exact(run.ledger)) return true;
+  }
+  return false;
+}
+
+struct CommitsTwice final : FailsNowAndThen {
+  static constexpr bool tells_commits_apart = false;
+  explicit CommitsTwice(std::uint64_t seed) : FailsNowAndThen(seed, 0) {}
+  [[nodiscard]] bool commits_twice() override { return true; }
+};
+TEST(SimulatedCheckpoints, find_a_double_commit) {
+  EXPECT_TRUE(is_found_within_200_seeds<CommitsTwice>());
+}
+
+struct RestoresTheOneBefore final : FailsNowAndThen {
+  static constexpr bool tells_commits_apart = true;
+  explicit RestoresTheOneBefore(std::uint64_t seed) : FailsNowAndThen(seed, 3) {}
+  [[nodiscard]] bool restores_the_one_before() override { return true; }
+};
+TEST(SimulatedCheckpoints, find_a_stale_restore) {
+  EXPECT_TRUE(is_found_within_200_seeds<RestoresTheOneBefore>());
+}
+
+// Checkpoints time out, which is not tolerated; the job never gets on.
+struct LosesAcknowledgements final : FailsNowAndThen {
+  static constexpr bool tells_commits_apart = true;
+  explicit LosesAcknowledgements(std::uint64_t seed) : FailsNowAndThen(seed, 3) {}
+  [[nodiscard]] bool loses_checkpoint_acknowledgement(const AcknowledgeCheckpoint&) override {
+    return true;
+  }
+};
+TEST(SimulatedCheckpoints, find_a_lost_acknowledgement) {
+  EXPECT_TRUE(is_found_within_200_seeds<LosesAcknowledgements>());
+}
+
+}  // namespace
+}  // namespace weir

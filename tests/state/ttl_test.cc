@@ -1,0 +1,198 @@
+#include "state/ttl.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "state/aggregating_state.h"
+#include "state/list_state.h"
+#include "state/map_state.h"
+#include "state/reducing_state.h"
+#include "state/value_state.h"
+#include "tests/state/bound_states.h"
+
+namespace weir {
+namespace {
+
+using namespace std::chrono_literals;
+
+using Value = ValueState<int>;
+using List = ListState<int>;
+using Map = MapState<std::string, int>;
+using Values = std::vector<int>;
+
+constexpr StateTtl on_write = ttl(100ms);
+constexpr StateTtl on_read = ttl(100ms, TtlUpdate::on_read_and_write);
+constexpr StateTtl seen_once =
+    ttl(100ms, TtlUpdate::on_create_and_write, TtlVisibility::return_expired_if_not_cleaned_up);
+
+std::size_t entries_written(const RestoredState& snapshot) {
+  return snapshot.keyed.at(0).groups.size();
+}
+
+TEST(Ttl, a_value_lives_from_its_last_write) {
+  BoundState<Value> bound{on_write};
+  bound.at(0).set(1);
+  EXPECT_EQ(bound.at(20).value_or(-1), 1);
+  bound.at(50).set(2);
+  EXPECT_EQ(bound.at(120).value_or(-1), 2);
+  bound.at(170).set(3);
+  EXPECT_EQ(bound.at(220).value_or(-1), 3);
+  EXPECT_EQ(bound.at(300).get(), nullptr);
+}
+
+TEST(Ttl, an_expired_value_can_be_seen_once_if_that_is_asked_for) {
+  BoundState<Value> bound{seen_once};
+  bound.at(0).set(1);
+  EXPECT_EQ(bound.at(120).value_or(-1), 1);
+  EXPECT_EQ(bound.at(120).get(), nullptr);
+}
+
+TEST(Ttl, a_value_lives_from_its_last_read_if_that_is_asked_for) {
+  BoundState<Value> bound{on_read};
+  bound.at(0).set(1);
+  EXPECT_EQ(bound.at(50).value_or(-1), 1);
+  EXPECT_EQ(bound.at(120).value_or(-1), 1);
+  EXPECT_EQ(bound.at(250).get(), nullptr);
+}
+
+TEST(Ttl, the_longest_never_ends) {
+  BoundState<Value> bound{ttl(Duration::max())};
+  bound.at(0).set(1);
+  EXPECT_EQ(bound.at(8'000'000'000'000).value_or(-1), 1);
+  const StateTtl longest = ttl(Duration::max());
+  EXPECT_FALSE(longest.has_expired(1, ProcessingTime::max()));
+  EXPECT_FALSE(longest.has_expired(ProcessingTime::max().ms, ProcessingTime{0}));
+}
+
+TEST(Ttl, an_entry_expires_in_the_millisecond_that_its_time_is_over) {
+  BoundState<Value> bound{on_write};
+  bound.at(7).set(1);
+  EXPECT_EQ(bound.at(106).value_or(-1), 1);
+  EXPECT_EQ(bound.at(107).get(), nullptr);
+}
+
+TEST(Ttl, update_of_an_expired_value_begins_anew) {
+  BoundState<Value> bound{on_write};
+  bound.at(0).update() = 5;
+  EXPECT_EQ(++bound.at(99).update(), 6);
+  EXPECT_EQ(++bound.at(199).update(), 1);
+}
+
+TEST(Ttl, reading_removes_what_has_expired) {
+  BoundState<Value> bound{on_write};
+  bound.at(0, "a").set(1);
+  bound.at(0, "b").set(1);
+  EXPECT_EQ(bound.at(300, "a").get(), nullptr);
+  bound.at(300, "a").set(2);
+  BoundState<Value> restored{on_write, bound.snapshot()};
+  EXPECT_EQ(restored.at(300, "a").value_or(-1), 2);
+  EXPECT_EQ(restored.at(300, "b").get(), nullptr);
+}
+
+TEST(Ttl, a_snapshot_leaves_out_what_has_expired) {
+  BoundState<Value> value{on_write};
+  value.at(0).set(1);
+  EXPECT_EQ(entries_written(value.snapshot()), 1U);
+  value.at(100);
+  EXPECT_EQ(entries_written(value.snapshot()), 0U);
+  BoundState<List> list{on_write};
+  list.at(0).add(1);
+  list.at(60).add(2);
+  list.at(120);
+  BoundState<List> restored{on_write, list.snapshot()};
+  EXPECT_EQ(restored.at(120).get(), (Values{2}));
+}
+
+TEST(Ttl, writing_sweeps_the_expired_entries_of_other_keys) {
+  BoundState<Value> bound{seen_once};
+  for (int i = 0; i < 100; ++i) bound.at(0, std::to_string(i)).set(i);
+  for (int i = 0; i < 200; ++i) bound.at(200, "busy").set(i);
+  // Nothing of an expired key is left to be seen.
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(bound.at(200, std::to_string(i)).get(), nullptr);
+}
+
+TEST(Ttl, is_restored_with_the_time_of_the_last_write) {
+  BoundState<Value> bound{on_write};
+  bound.at(50).set(1);
+  BoundState<Value> restored{on_write, bound.snapshot()};
+  EXPECT_EQ(restored.at(149).value_or(-1), 1);
+  EXPECT_EQ(restored.at(150).get(), nullptr);
+}
+
+TEST(Ttl, items_of_a_list_expire_one_by_one) {
+  BoundState<List> bound{on_write};
+  bound.at(0).add(1);
+  bound.at(50).add_all({2, 3});
+  EXPECT_EQ(bound.at(99).get(), (Values{1, 2, 3}));
+  EXPECT_EQ(bound.at(100).get(), (Values{2, 3}));
+  bound.at(120).add(4);
+  EXPECT_EQ(bound.at(150).get(), (Values{4}));
+  EXPECT_TRUE(bound.at(220).get().empty());
+}
+
+TEST(Ttl, reading_a_list_keeps_its_items_if_that_is_asked_for) {
+  BoundState<List> bound{on_read};
+  bound.at(0).add(1);
+  EXPECT_EQ(bound.at(90).get(), (Values{1}));
+  EXPECT_EQ(bound.at(180).get(), (Values{1}));
+  EXPECT_TRUE(bound.at(280).get().empty());
+}
+
+TEST(Ttl, entries_of_a_map_expire_one_by_one) {
+  BoundState<Map> bound{on_write};
+  bound.at(0).put("x", 1);
+  bound.at(50).put("y", 2);
+  EXPECT_EQ(bound.at(99).entries().size(), 2U);
+  EXPECT_FALSE(bound.at(100).contains("x"));
+  EXPECT_TRUE(bound.at(100).contains("y"));
+  bound.at(120).put("y", 3);
+  EXPECT_EQ(*bound.at(200).get("y"), 3);
+  EXPECT_TRUE(bound.at(220).is_empty());
+}
+
+TEST(Ttl, reading_an_entry_of_a_map_keeps_that_alone_if_that_is_asked_for) {
+  BoundState<Map> bound{on_read};
+  bound.at(0).put("x", 1);
+  bound.at(0).put("y", 2);
+  EXPECT_NE(bound.at(60).get("x"), nullptr);
+  EXPECT_TRUE(bound.at(120).contains("x"));
+  EXPECT_FALSE(bound.at(120).contains("y"));
+  bound.at(130).remove("x");
+  EXPECT_TRUE(bound.at(130).is_empty());
+}
+
+TEST(Ttl, folded_values_begin_anew_when_they_have_expired) {
+  struct Total {
+    using Accumulator = int;
+    void add(int& sum, int value) const { sum += value; }
+    [[nodiscard]] int result(int sum) const { return sum; }
+  };
+  BoundState<ReducingState<int, std::plus<>>> reduced{on_write};
+  BoundState<AggregatingState<Total>> aggregated{on_write};
+  for (const std::int64_t time : {0, 90, 180}) {
+    reduced.at(time).add(1);
+    aggregated.at(time).add(1);
+  }
+  EXPECT_EQ(*reduced.at(279).get(), 3);
+  EXPECT_EQ(aggregated.at(279).get(), 3);
+  reduced.at(280).add(5);
+  aggregated.at(280).add(5);
+  EXPECT_EQ(*reduced.at(280).get(), 5);
+  EXPECT_EQ(aggregated.at(280).get(), 5);
+}
+
+TEST(Ttl, turned_on_or_off_makes_another_type_of_the_state) {
+  BoundState<Value> without;
+  without.of("a").set(1);
+  const BoundState<Value> with{on_write, without.snapshot()};
+  ASSERT_FALSE(with.bound());
+  EXPECT_EQ(with.bound().error().code, Errc::state_mismatch);
+}
+
+}  // namespace
+}  // namespace weir
