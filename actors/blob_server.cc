@@ -11,16 +11,33 @@ Error unknown_blob(const std::string& id) {
 
 }  // namespace
 
-void BlobServer::begin(const EngineContext& engine, std::shared_ptr<BlobStore> store) {
+void BlobServer::begin(BlobServerHandle::base* self, const EngineContext& engine,
+                       std::shared_ptr<BlobStore> store) {
+  self_ = self;
   engine_ = &engine;
   store_ = std::move(store);
+  if (engine.heartbeat_interval.count() > 0) look_again();
+}
+
+void BlobServer::look_again() {
+  self_->delayed_send(caf::actor_cast<BlobServerHandle>(self_), engine_->heartbeat_timeout,
+                      HeartbeatRound{});
+}
+
+// A client that lives sends the next piece when it has the answer to the one before.
+void BlobServer::give_up_silent() {
+  const MonotonicTime now = engine_->clock->now();
+  std::erase_if(uploads_, [&](const auto& entry) {
+    return now - entry.second.last_chunk > silent_timeouts * engine_->heartbeat_timeout;
+  });
+  look_again();
 }
 
 MissingBlobs BlobServer::find(const FindBlobs& query) const {
   MissingBlobs missing;
   for (const std::string& id : query.ids) {
     const auto blob = parse_blob_id(id);
-    if (!blob || !store_->has(*blob)) missing.ids.push_back(id);
+    if (!blob || !store_->verify(*blob)) missing.ids.push_back(id);
   }
   return missing;
 }
@@ -73,8 +90,9 @@ BlobServerHandle::behavior_type blob_server(BlobServerHandle::stateful_pointer<B
                                             const EngineContext* engine,
                                             std::shared_ptr<BlobStore> store) {
   auto* state = &self->state;
-  state->begin(*engine, std::move(store));
+  state->begin(self, *engine, std::move(store));
   return {
+      [state](const HeartbeatRound&) { state->give_up_silent(); },
       [state](const FindBlobs& m) { return state->find(m); },
       [state](const StoreChunk& m) { return state->store(m); },
       [state](const FetchChunk& m) { return state->fetch(m); },

@@ -23,7 +23,12 @@ class BlobServer {
   // Uploads under way; the one that has been silent for longest gives way to a newer one.
   static constexpr std::size_t uploads_max = 64;
 
-  void begin(const EngineContext& engine, std::shared_ptr<BlobStore> store);
+  // After so many heartbeat timeouts without a piece an upload is given up: its client is gone.
+  static constexpr int silent_timeouts = 3;
+
+  void begin(BlobServerHandle::base* self, const EngineContext& engine,
+             std::shared_ptr<BlobStore> store);
+  void give_up_silent();
   [[nodiscard]] MissingBlobs find(const FindBlobs& query) const;
   [[nodiscard]] ChunkStored store(const StoreChunk& chunk);
   [[nodiscard]] BlobChunk fetch(const FetchChunk& query) const;
@@ -37,7 +42,9 @@ class BlobServer {
 
   [[nodiscard]] Result<void> append(const StoreChunk& chunk);
   void make_room();
+  void look_again();
 
+  BlobServerHandle::base* self_ = nullptr;
   const EngineContext* engine_ = nullptr;
   std::shared_ptr<BlobStore> store_;
   std::map<UploadKey, Upload> uploads_;

@@ -34,9 +34,14 @@ void asker(caf::event_based_actor* self, const Handle& whom, const std::string& 
             self->demonitor(whom.address());
             answered->set_value(std::move(answer));
           },
-          [self, whom, fail, name](const caf::error& error) {
+          [self, whom, fail, name, timeout](const caf::error& error) {
             self->demonitor(whom.address());
-            fail(name + " does not answer: " + self->system().render(error));
+            if (error == caf::sec::request_timeout) {
+              fail(name + " has not answered for " + std::to_string(timeout.count() / 1000) +
+                   " s: it may be stopped or overloaded");
+            } else {
+              fail(name + " does not answer: " + self->system().render(error));
+            }
           });
 }
 

@@ -7,10 +7,14 @@
 
 #include "actors/blob_server.h"
 #include "actors/blocking_request.h"
+#include "actors/dispatcher.h"
 #include "actors/messages.h"
 #include "actors/networked_system_config.h"
+#include "actors/remote_message.h"
 #include "base/log.h"
+#include "base/options.h"
 #include "base/random.h"
+#include "base/system_error.h"
 #include "net/blob_store.h"
 #include "net/gate.h"
 
@@ -18,12 +22,16 @@ namespace weir {
 namespace {
 
 constexpr std::chrono::seconds answer_timeout{10};
+constexpr std::size_t prefix_min = 3;  // digits of an id that mean a job
 
 }  // namespace
 
 struct ClusterClient::Connection {
   Connection(const Endpoint& to, const ClusterToken& token)
-      : master(to), config({.threads = 1}), system(config), gate(system, token, Logger()) {}
+      : master(to),
+        config({.threads = 1, .connection_timeout = 2 * answer_timeout}),
+        system(config),
+        gate(system, token, Logger()) {}
 
   template <class Answer, class Handle, class Message>
   Result<Answer> ask(const Handle& whom, Message message) {
@@ -68,8 +76,9 @@ Result<std::string> ClusterClient::upload(const std::string& path) {
   if (!missing) return missing.error();
   if (missing->ids.empty()) return name;
 
+  errno = 0;
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return Error{Errc::input_unreadable, path + ": cannot be opened"};
+  if (!file) return system_error("cannot open " + path, errno, Errc::input_unreadable);
   const auto total = static_cast<std::uint64_t>(file.tellg());
   file.seekg(0);
   StoreChunk chunk{name, fresh_seed(), total, true, 0, {}};
@@ -88,8 +97,16 @@ Result<std::string> ClusterClient::upload(const std::string& path) {
 
 Result<void> ClusterClient::submit(JobId job, const JobGraph& graph, const JobSettings& settings,
                                    const JobProgram& program) {
-  const auto answer = connection_->ask<JobSubmitted>(connection_->dispatcher,
-                                                     SubmitJob{job, graph, settings, program});
+  SubmitJob submission{job, graph, settings, program};
+  if (const std::size_t bytes = remote_message_bytes(submission);
+      bytes > Dispatcher::submission_bytes_max) {
+    return Error{Errc::too_large,
+                 "the job's plan and options have " + size_text(bytes) + ": at most " +
+                     size_text(Dispatcher::submission_bytes_max) +
+                     " are possible; put long values into a file and job.ship() it"};
+  }
+  const auto answer =
+      connection_->ask<JobSubmitted>(connection_->dispatcher, std::move(submission));
   if (!answer) return answer.error();
   if (answer->error) return *answer->error;
   return {};
@@ -142,7 +159,7 @@ Result<JobId> ClusterClient::find(const std::string& text) {
   for (const auto* list : {&all->running, &all->ended}) {
     for (const JobOutcome& job : *list) {
       if (to_string(job.job) == text) return job.job;
-      if (text.size() >= 3 && to_string(job.job).starts_with(text)) found.push_back(job);
+      if (text.size() >= prefix_min && to_string(job.job).starts_with(text)) found.push_back(job);
     }
   }
   if (found.empty()) {
@@ -157,6 +174,14 @@ Result<JobId> ClusterClient::find(const std::string& text) {
     if (found.size() > 1) found.erase(found.begin(), found.end() - 1);  // the latest of that name
   }
   if (found.size() == 1) return found.front().job;
+  constexpr std::string_view digits = "0123456789abcdef";
+  const bool may_be_prefix = text.size() < prefix_min && !text.empty() &&
+                             text.find_first_not_of(digits) == std::string::npos;
+  if (found.empty() && may_be_prefix) {
+    return Error{Errc::no_such_job, "'" + text +
+                                        "' is no job's name, and too short for the beginning of an "
+                                        "id: three digits or more are"};
+  }
   if (found.empty()) {
     return Error{Errc::no_such_job, "no job '" + text + "' is known to the master at " +
                                         to_string(connection_->master) +

@@ -6,13 +6,16 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <future>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "actors/job_console.h"
+#include "actors/printable.h"
 #include "base/clock.h"
+#include "base/options.h"
 #include "base/random.h"
+#include "dataflow/connectors/line_output.h"
 #include "dataflow/plan/job_graph.h"
 
 namespace weir {
@@ -51,16 +54,16 @@ class PrintedReader {
   PrintedReader(ClusterClient& cluster, std::string program, JobId job)
       : cluster_(&cluster), program_(std::move(program)), job_(job) {}
 
+  // Errc::output_failed if they cannot be shown.
   [[nodiscard]] Result<void> show_new() {
     const auto rows = cluster_->printed(job_, from_);
     if (!rows) return rows.error();
-    std::fwrite(rows->text.data(), 1, rows->text.size(), stdout);
-    std::fflush(stdout);
+    WEIR_TRY(standard_output()->write(rows->text));
     from_ = rows->next;
     shown_ += static_cast<std::uint64_t>(std::ranges::count(rows->text, '\n'));
     if (rows->rows > shown_) {
-      complain(program_, with_separators(rows->rows - shown_) +
-                             " rows came too fast to be shown here; the tasks' logs have them "
+      complain(program_, counted(rows->rows - shown_, "row") +
+                             " came too fast to be shown here; the tasks' logs have them "
                              "(job logs " +
                              to_string(job_) + ")");
       shown_ = rows->rows;
@@ -81,7 +84,8 @@ constexpr const char* own_executable = "/proc/self/exe";
 
 }  // namespace
 
-Result<std::unique_ptr<ClusterClient>> connect_to_cluster(const std::string& address,
+Result<std::unique_ptr<ClusterClient>> connect_to_cluster(const std::string& program,
+                                                          const std::string& address,
                                                           const std::string& secret_file) {
   const auto master = parse_endpoint(address);
   if (!master) return Error{Errc::bad_option, "--cluster: " + master.error().message};
@@ -89,55 +93,114 @@ Result<std::unique_ptr<ClusterClient>> connect_to_cluster(const std::string& add
   if (!secret_file.empty()) {
     const auto secret = read_secret_file(secret_file);
     if (!secret) return Error{Errc::bad_option, "--secret-file: " + secret.error().message};
+    if (const auto readers = find_secret_readers(secret_file))
+      complain(program, "warning: " + *readers);
     token = *secret;
   }
   return ClusterClient::connect(*master, token);
 }
 
-int run_on_cluster(const CommandLine& line, const std::vector<std::string>& ships,
-                   const PhysicalPlan& plan, bool prints_rows) {
-  // From before the job exists: an interrupt in between would leave it running unnoticed.
-  count_interrupts();
-  auto cluster = connect_to_cluster(line.cluster, line.secret_file);
-  if (!cluster) {
-    complain(line.program, cluster.error().message);
-    return cluster.error().code == Errc::bad_option ? exit_usage : exit_failed;
-  }
+namespace {
+
+// What makes the program do the same on a worker as here; uploads its files.
+Result<JobProgram> make_program(ClusterClient& cluster, const CommandLine& line,
+                                const JobInputs& inputs) {
+  std::error_code gone;
   JobProgram program{.executable = {},
                      .name = line.program,
                      .job_name = line.job_name,
                      .parallelism = line.parallelism,
                      .max_parallelism = line.max_parallelism,
                      .chaining = line.chaining,
-                     .options = line.job_options,
-                     .working_directory = fs::current_path().string(),
+                     .options = inputs.options,
+                     .working_directory = fs::current_path(gone).string(),
                      .files = {}};
   const auto upload = [&](const std::string& path, const std::string& what) {
-    auto blob = (*cluster)->upload(path);
-    if (!blob) complain(line.program, "cannot ship " + what + ": " + blob.error().message);
+    auto blob = cluster.upload(path);
+    if (!blob) blob = Error{blob.error().code, "cannot ship " + what + ": " + blob.error().message};
     return blob;
   };
-  for (const std::string& path : ships) {
+  for (const std::string& path : inputs.ships) {
     auto blob = upload(path, path);
-    if (!blob) return exit_failed;
+    if (!blob) return blob.error();
     program.files.push_back({path, *std::move(blob)});
   }
   auto executable = upload(own_executable, "the program");
-  if (!executable) return exit_failed;
+  if (!executable) return executable.error();
   program.executable = *std::move(executable);
+  return program;
+}
 
+// Options come from a command line or a file, and go into every message that starts a task process.
+Result<void> check_options(const std::map<std::string, GivenOption>& options) {
+  constexpr std::size_t bytes_max = std::size_t{1} << 20;
+  std::size_t bytes = 0;
+  const std::string* longest = nullptr;
+  std::size_t longest_bytes = 0;
+  for (const auto& [name, given] : options) {
+    const std::size_t size = name.size() + given.text.size() + given.file.size();
+    bytes += size;
+    if (size <= longest_bytes) continue;
+    longest = &name;
+    longest_bytes = size;
+  }
+  if (bytes <= bytes_max) return {};
+  return Error{Errc::bad_option,
+               "the job's options have " + size_text(bytes) + ", the longest of them --" +
+                   cut_to(*longest, 40) + ": at most " + size_text(bytes_max) +
+                   " are possible; put long values into a file and job.ship() it"};
+}
+
+// The job is known by its id, so asking again does not run it twice.
+Result<void> submit(ClusterClient& cluster, JobId job, const JobGraph& graph,
+                    const JobSettings& settings, const JobProgram& program) {
+  constexpr int tries = 2;
+  Result<void> submitted;
+  for (int i = 0; i < tries; ++i) {
+    submitted = cluster.submit(job, graph, settings, program);
+    if (submitted || submitted.error().code != Errc::cluster_unreachable) break;
+  }
+  return submitted;
+}
+
+int exit_code_of(const Error& error) {
+  const bool wrong_call = error.code == Errc::bad_option || error.code == Errc::invalid_plan ||
+                          error.code == Errc::too_large;
+  return wrong_call ? exit_usage : exit_failed;
+}
+
+}  // namespace
+
+int run_on_cluster(const CommandLine& line, const JobInputs& inputs, const PhysicalPlan& plan,
+                   bool prints_rows) {
+  // From before the job exists: an interrupt in between would leave it running unnoticed.
+  count_interrupts();
+  const auto give_up = [&line](const Error& error) {
+    complain(line.program, error.message);
+    return exit_code_of(error);
+  };
+  if (const auto possible = check_options(inputs.options); !possible)
+    return give_up(possible.error());
+  auto cluster = connect_to_cluster(line.program, line.cluster, line.secret_file);
+  if (!cluster) return give_up(cluster.error());
+  const auto program = make_program(**cluster, line, inputs);
+  if (!program) return give_up(program.error());
   if (interrupts() > 0) return exit_interrupted;
   const JobId job{fresh_seed()};
-  const auto submitted = (*cluster)->submit(job, make_job_graph(plan), line.settings, program);
+  const auto submitted = submit(**cluster, job, make_job_graph(plan), line.settings, *program);
+  if (!submitted && submitted.error().code == Errc::cluster_unreachable) {
+    return give_up({submitted.error().code, submitted.error().message +
+                                                "; the job may have been accepted: job --cluster " +
+                                                line.cluster + " wait " + to_string(job)});
+  }
   if (!submitted) {
-    complain(line.program, "the master refused the job: " + submitted.error().message);
-    return exit_failed;
+    return give_up({submitted.error().code, "the job was refused: " + submitted.error().message});
   }
   if (line.detached) {
     std::printf("%s\n", to_string(job).c_str());
-    return exit_finished;
+    return std::fflush(stdout) == 0 ? exit_finished : exit_failed;
   }
-  if (isatty(STDERR_FILENO) != 0) complain(line.program, "submitted as job " + to_string(job));
+  complain(line.program, "submitted as job " + to_string(job));
   return watch_job(**cluster, line.program, job, prints_rows, OnInterrupt::cancel);
 }
 
@@ -150,7 +213,9 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
   bool cancelled = false;
   int in_vain = 0;
   std::string waited_for;
-  count_interrupts();  // again, for those who watch a job only
+  std::optional<Error> cannot_show;  // rows, which the job's own client must not lose
+  count_interrupts();                // again, for those who watch a job only
+  report_closed_pipes();
   while (true) {
     if (interrupts() > 0 && !cancelled) {
       terminal.clear();
@@ -169,7 +234,19 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
     }
     const auto progress = cluster.progress(job);
     const bool has_ended = progress && is_terminal(progress->state);
-    auto shown = progress ? printed.show_new() : Result<void>(progress.error());
+    auto shown = progress ? Result<void>() : Result<void>(progress.error());
+    if (progress && !cannot_show) shown = printed.show_new();
+    if (!shown && shown.error().code == Errc::output_failed) {
+      cannot_show = shown.error();
+      terminal.clear();
+      complain(program, cannot_show->message);
+      if (on_interrupt == OnInterrupt::detach) {
+        complain(program, "the job goes on as " + to_string(job));
+        return exit_failed;
+      }
+      if (const auto done = cluster.cancel(job); !done) complain(program, done.error().message);
+      shown = {};
+    }
     if (!shown) {
       if (++in_vain < looks_in_vain_max) continue;
       terminal.clear();
@@ -206,8 +283,8 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
              .bad_records = outcome.progress.bad_records,
              .late_records_dropped = outcome.progress.late_records_dropped,
              .duration = system_clock().now() - begin},
-            terminal.is_shown());
-  return exit_finished;
+            true);
+  return cannot_show ? exit_failed : exit_finished;
 }
 
 }  // namespace weir

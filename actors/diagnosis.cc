@@ -111,6 +111,13 @@ UnexplainedBackpressure describe_unexplained(const Scene& scene, VertexId vertex
   return found;
 }
 
+template <class IsLimit>
+void find_limits(const Scene& scene, std::vector<Finding>& findings, IsLimit is_limit) {
+  for (const JobVertex& vertex : scene.graph().vertices) {
+    if (is_limit(vertex)) findings.emplace_back(describe_bottleneck(scene, vertex.id));
+  }
+}
+
 // Walks downstream from what waits for room: where the waiting ends is what it waits for.
 void find_bottlenecks(const Scene& scene, std::vector<Finding>& findings) {
   std::vector<VertexId> named;
@@ -130,11 +137,16 @@ void find_bottlenecks(const Scene& scene, std::vector<Finding>& findings) {
     if (!explained) findings.emplace_back(describe_unexplained(scene, vertex.id));
   }
   if (!findings.empty()) return;
-  for (const JobVertex& vertex : scene.graph().vertices) {
-    if (scene.graph().is_source(vertex) &&
-        scene.largest(vertex.id, &TaskActivity::busy) >= source_busy_share)
-      findings.emplace_back(describe_bottleneck(scene, vertex.id));
-  }
+  find_limits(scene, findings, [&](const JobVertex& vertex) {
+    return std::ranges::any_of(scene.tasks(vertex.id), [](const WatchedTask& task) {
+      return task.activity.busy >= fully_busy_share && task.info->report.queued_bytes > 0;
+    });
+  });
+  if (!findings.empty()) return;
+  find_limits(scene, findings, [&](const JobVertex& vertex) {
+    return scene.graph().is_source(vertex) &&
+           scene.largest(vertex.id, &TaskActivity::busy) >= fully_busy_share;
+  });
 }
 
 bool has_begun(EventTime watermark) {
@@ -296,6 +308,11 @@ void find_skew(const JobSample& sample, std::vector<Finding>& findings) {
 
 Diagnosis diagnose(const JobSample& sample) {
   Diagnosis diagnosis{.seconds = seconds_watched(sample), .findings = {}};
+  const std::string& waits_for = sample.now.status.progress.waiting_for;
+  if (!waits_for.empty()) {  // nothing runs
+    diagnosis.findings.emplace_back(WaitsForSlots{waits_for});
+    return diagnosis;
+  }
   const Scene scene(sample);
   find_bottlenecks(scene, diagnosis.findings);
   if (sample.before) find_watermark_holder(scene, diagnosis.findings);

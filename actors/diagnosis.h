@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -20,8 +21,8 @@ namespace weir {
 // From which share of the time on a task counts as backpressured, or as busy enough to be the cause of that.
 inline constexpr double backpressured_share = 0.5;
 inline constexpr double busy_share = 0.5;
-// A source that nothing holds up is the limit of its job if it is busy for at least this share.
-inline constexpr double source_busy_share = 0.9;
+// Without backpressure: from which share on a source, or a vertex with records in its input, is the limit of its job.
+inline constexpr double fully_busy_share = 0.9;
 // How many times the mean of its siblings' records a subtask must have to be skewed, and how many there must be in all.
 inline constexpr double skew_factor = 2;
 inline constexpr std::uint64_t skew_records_min = 1'000;
@@ -34,7 +35,13 @@ struct VertexShare {
   double share = 0;  // of its subtask with the largest
 };
 
-// A vertex that is busy while what is before it waits for room; or a source that nothing holds up.
+// A job that has no slots yet.
+struct WaitsForSlots {
+  std::string for_what;
+};
+
+// A vertex that is busy while what is before it waits for room, or while records wait in its input; or a source that
+// nothing holds up.
 struct Bottleneck {
   VertexId vertex;
   std::optional<SubtaskIndex> subtask = {};     // if one alone is busy
@@ -88,7 +95,8 @@ struct Skew {
   }
 };
 
-using Finding = std::variant<Bottleneck, UnexplainedBackpressure, WatermarkHolder, Skew>;
+using Finding =
+    std::variant<WaitsForSlots, Bottleneck, UnexplainedBackpressure, WatermarkHolder, Skew>;
 
 struct Diagnosis {
   double seconds = 0;  // how long was looked; 0: too short for anything but skew

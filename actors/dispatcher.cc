@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "actors/job_manager.h"
+#include "actors/remote_message.h"
+#include "base/options.h"
 
 namespace weir {
 namespace {
@@ -17,6 +19,18 @@ JobProgress progress_of(const JobEnded& ended, const QueryProgress&) {
 
 JobAnswer details_of(const JobEnded& ended, const QueryJob&) {
   return {ended.details, ended.graph};
+}
+
+// An answer that cannot be sent is an error instead.
+template <class Answer>
+void deliver(caf::typed_response_promise<Answer>& promise, const Answer& answer) {
+  const std::size_t bytes = remote_message_bytes(answer);
+  if (bytes <= remote_message_bytes_max) {
+    promise.deliver(answer);
+  } else {
+    promise.deliver(caf::make_error(caf::sec::runtime_error,
+                                    "the answer is too large to be sent: " + size_text(bytes)));
+  }
 }
 
 PrintedRows printed_of(const JobEnded& ended, const QueryPrinted& query) {
@@ -42,6 +56,10 @@ void Dispatcher::begin(DispatcherHandle::base* self, const EngineContext& engine
 JobSubmitted Dispatcher::submit(const SubmitJob& submission) {
   if (const auto consistent = check_consistent(submission.graph); !consistent)
     return {consistent.error()};
+  if (const std::size_t bytes = remote_message_bytes(submission); bytes > submission_bytes_max) {
+    return {Error{Errc::too_large, "the submission has " + size_text(bytes) + ": at most " +
+                                       size_text(submission_bytes_max) + " are possible"}};
+  }
   const auto running = running_.find(submission.job);
   const bool known = running != running_.end() || ended_.contains(submission.job);
   if (known) {
@@ -86,8 +104,17 @@ void Dispatcher::on_job_ended(const JobEnded& ended) {
   const auto found = running_.find(job);
   if (found == running_.end()) return;
   for (auto& promise : found->second.waiting) promise.deliver(ended.details.status);
+  const JobOutcome& status = ended.details.status;
+  engine_->logger.info("job " + status.name + " " + to_string(job) + " " +
+                       std::string(name_of(status.state)) +
+                       (status.error ? ": " + status.error->message : ""));
   running_.erase(found);
-  ended_.emplace(job, ended);
+  JobEnded& kept = ended_.emplace(job, ended).first->second;
+  // Of what no task and no host was to blame for.
+  if (status.error && kept.details.exceptions.empty()) {
+    kept.details.exceptions.push_back(
+        {kept.details.attempt, kept.details.ended_at, {}, {}, *status.error});
+  }
   ended_order_.push_back(job);
   if (ended_order_.size() > history_max) {
     ended_.erase(ended_order_.front());
@@ -106,13 +133,13 @@ caf::result<Answer> Dispatcher::ask(const JobManagerHandle& job_manager, const Q
                                     Answer (*of_ended)(const JobEnded&, const Query&)) {
   auto promise = self_->make_response_promise<Answer>();
   self_->request(job_manager, caf::infinite, query)
-      .then([promise](const Answer& answer) mutable { promise.deliver(answer); },
+      .then([promise](const Answer& answer) mutable { deliver(promise, answer); },
             [this, promise, query, of_ended](const caf::error& error) mutable {
               const auto found = ended_.find(query.job);
               if (found == ended_.end()) {
                 promise.deliver(error);
               } else {
-                promise.deliver(of_ended(found->second, query));
+                deliver(promise, of_ended(found->second, query));
               }
             });
   return promise;
@@ -127,8 +154,11 @@ caf::result<JobProgress> Dispatcher::progress(const QueryProgress& query) {
 }
 
 caf::result<JobAnswer> Dispatcher::details(const QueryJob& query) {
-  if (const auto found = ended_.find(query.job); found != ended_.end())
-    return details_of(found->second, query);
+  if (const auto found = ended_.find(query.job); found != ended_.end()) {
+    auto promise = self_->make_response_promise<JobAnswer>();
+    deliver(promise, details_of(found->second, query));
+    return promise;
+  }
   const auto found = running_.find(query.job);
   if (found == running_.end()) return JobAnswer{};
   return ask(found->second.job_manager, query, details_of);
@@ -147,6 +177,12 @@ JobList Dispatcher::list() const {
   for (const auto& [id, job] : running_)
     list.running.push_back({id, job.name, JobState::running, {}, {}});
   for (const JobId id : ended_order_) list.ended.push_back(ended_.at(id).details.status);
+  while (remote_message_bytes(list) > list_bytes_max) {
+    auto& part = list.ended.empty() ? list.running : list.ended;
+    const std::size_t fewer = (part.size() + 1) / 2;
+    part.erase(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(fewer));
+    list.left_out += static_cast<std::uint32_t>(fewer);
+  }
   return list;
 }
 

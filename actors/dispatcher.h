@@ -9,6 +9,7 @@
 
 #include "actors/engine_context.h"
 #include "actors/messages.h"
+#include "actors/remote_message.h"
 
 namespace weir {
 
@@ -23,6 +24,9 @@ class Dispatcher {
  public:
   static constexpr const char* name = "dispatcher";
   static constexpr std::size_t history_max = 100;
+  // What comes in is passed on to workers, and back to clients together with what the job has become.
+  static constexpr std::size_t submission_bytes_max = remote_message_bytes_max / 4;
+  static constexpr std::size_t list_bytes_max = remote_message_bytes_max / 4;
 
   Dispatcher() = default;
   Dispatcher(const Dispatcher&) = delete;

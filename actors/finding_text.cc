@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "actors/printable.h"
 #include "actors/progress_line.h"
 #include "base/options.h"
 
@@ -10,7 +11,15 @@ namespace weir {
 namespace {
 
 std::string name_of(const JobGraph& graph, VertexId vertex) {
-  return "'" + graph.vertex(vertex).name + "'";
+  return "'" + printable(graph.vertex(vertex).name) + "'";
+}
+
+FindingText describe_one(const JobGraph& /*graph*/, const WaitsForSlots& found) {
+  return {
+      .kind = "slots",
+      .what = "the job waits for " + found.for_what,
+      .evidence = {},
+      .advice = "add workers or slots, lower --parallelism, or end what has the slots (job list)"};
 }
 
 FindingText describe_one(const JobGraph& graph, const Bottleneck& found) {
@@ -35,7 +44,8 @@ FindingText describe_one(const JobGraph& graph, const Bottleneck& found) {
   std::string who = name_of(graph, found.vertex);
   if (found.subtask) who += " (subtask " + task_name(graph, {found.vertex, *found.subtask}) + ")";
   text.what = who + " is the bottleneck: busy " + percent_text(found.busy) +
-              " of the time while what is before it waits";
+              (found.backpressured.empty() ? " of the time while records wait in its input"
+                                           : " of the time while what is before it waits");
   for (const VertexShare& before : found.backpressured) {
     text.evidence.push_back(name_of(graph, before.vertex) + " before it is backpressured " +
                             percent_text(before.share) + " of the time");
@@ -83,7 +93,7 @@ FindingText describe_one(const JobGraph& graph, const UnexplainedBackpressure& f
 
 FindingText describe_one(const JobGraph& graph, const WatermarkHolder& found) {
   const JobVertex& vertex = graph.vertex(found.task.vertex);
-  std::string who = "'" + task_name(graph, found.task) + "'";
+  std::string who = "'" + printable(task_name(graph, found.task)) + "'";
   if (found.whole_vertex && vertex.parallelism > 1)
     who = name_of(graph, vertex.id) + ", all its subtasks,";
   FindingText text{.kind = "watermark"};

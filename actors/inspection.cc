@@ -22,6 +22,16 @@ std::uint64_t channels_of(const JobGraph& graph, const PhysicalEdge& edge) {
 
 }  // namespace
 
+JobDetails settled(JobDetails details) {
+  for (TaskInfo& task : details.tasks) {
+    if (!is_terminal(task.state) && !is_terminal(details.status.state)) continue;
+    task.report.queued_bytes = 0;
+    task.report.in_flight_bytes = 0;
+    for (ExchangeReport& exchange : task.report.exchanges) exchange.in_flight_bytes = 0;
+  }
+  return details;
+}
+
 std::optional<TaskActivity> activity_between(const TaskReport& before, const TaskReport& after) {
   if (before.at_ns == 0 || after.at_ns <= before.at_ns) return {};
   const double ns = static_cast<double>(after.at_ns - before.at_ns);

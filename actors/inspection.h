@@ -18,6 +18,9 @@ struct JobSample {
   JobDetails now;
 };
 
+// Without what was on its way when a task ended: its last report says so, but it has been taken or thrown away since.
+[[nodiscard]] JobDetails settled(JobDetails details);
+
 // What a task did between two reports.
 struct TaskActivity {
   double seconds = 0;

@@ -123,6 +123,10 @@ Json process_json(const JobSample& sample, std::size_t host) {
       {"process", info.process}, {"data_address", info.data_address}, {"tasks", std::move(tasks)}};
 }
 
+Json figures_json(const JobGraph& /*graph*/, const WaitsForSlots& found) {
+  return {{"waiting_for", found.for_what}};
+}
+
 Json figures_json(const JobGraph& graph, const Bottleneck& found) {
   Json before = Json::array();
   for (const VertexShare& one : found.backpressured) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "actors/finding_text.h"
+#include "actors/printable.h"
 #include "actors/progress_line.h"
 #include "actors/text_table.h"
 #include "base/options.h"
@@ -22,7 +23,7 @@ std::string time_taken(const JobDetails& job, ProcessingTime now) {
 
 std::string headline(const JobSample& sample) {
   const JobDetails& job = sample.now;
-  std::string line = "job " + to_string(job.status.job) + "  " + job.status.name + "  " +
+  std::string line = "job " + to_string(job.status.job) + "  " + printable(job.status.name) + "  " +
                      std::string(name_of(job.status.state));
   if (!job.status.progress.waiting_for.empty())
     line += "  waits for " + job.status.progress.waiting_for;
@@ -47,8 +48,8 @@ std::string task_lines(const JobSample& sample, const TaskInfo& task, const std:
   const JobVertex& vertex = sample.graph.vertex(task.task.vertex);
   const TaskReport& report = task.report;
   const auto activity = activity_of(sample, task.task);
-  std::string text =
-      indent + task_name(sample.graph, task.task) + "  " + std::string(name_of(task.state));
+  std::string text = indent + printable(task_name(sample.graph, task.task)) + "  " +
+                     std::string(name_of(task.state));
   if (activity) {
     text += "  busy " + percent_text(activity->busy) + ", backpressured " +
             percent_text(activity->backpressured) + ", idle " + percent_text(activity->idle);
@@ -56,7 +57,7 @@ std::string task_lines(const JobSample& sample, const TaskInfo& task, const std:
   text += "\n";
   const bool source = sample.graph.is_source(vertex);
   std::vector<std::string> in{source ? "read" : "in"};
-  in.push_back(with_separators(source ? report.head_records_out : report.records_in) + " records");
+  in.push_back(counted(source ? report.head_records_out : report.records_in, "record"));
   if (!source) {
     in.push_back(size_text(report.bytes_in));
     if (activity) in.push_back(rate_text(activity->records_in));
@@ -65,7 +66,7 @@ std::string task_lines(const JobSample& sample, const TaskInfo& task, const std:
   }
   text += indent + "  " + join(in) + "\n";
   if (!report.exchanges.empty()) {
-    std::vector<std::string> out{"out", with_separators(report.records_out) + " records",
+    std::vector<std::string> out{"out", counted(report.records_out, "record"),
                                  size_text(report.bytes_out)};
     if (activity) out.push_back(rate_text(activity->records_out));
     if (activity) out.push_back(bytes_rate_text(activity->bytes_out));
@@ -81,8 +82,8 @@ std::string task_lines(const JobSample& sample, const TaskInfo& task, const std:
     text += "  in one call for " + duration_text(Duration{report.step_ms});
   text += "\n";
   for (const NodeId node : vertex.stages)
-    text += indent + "  · " + sample.graph.node(node).name + "  [" + sample.graph.node(node).kind +
-            "]\n";
+    text += indent + "  · " + printable(sample.graph.node(node).name) + "  [" +
+            printable(sample.graph.node(node).kind) + "]\n";
   return text;
 }
 
@@ -148,14 +149,14 @@ std::string job_text(const JobSample& sample, ProcessingTime now) {
   text += "submitted " + time_text(job.submitted_at) + ", ";
   text += job.ended_at.ms == 0 ? "running for " : "ended " + time_text(job.ended_at) + " after ";
   text += time_taken(job, now) + ", attempt " + std::to_string(job.attempt.value) + "\n";
-  text += "read " + with_separators(progress.records_read) + " records, skipped " +
+  text += "read " + counted(progress.records_read, "record") + ", skipped " +
           with_separators(progress.bad_records) + ", dropped as late " +
           with_separators(progress.late_records_dropped) + "\n";
   if (job.status.error)
     text += "error " + std::string(name_of(job.status.error->code)) + ": " +
-            job.status.error->message + "\n";
+            printable_lines(job.status.error->message) + "\n";
   if (!job.exceptions.empty())
-    text += std::to_string(job.exceptions.size()) + " exceptions (job exceptions " +
+    text += counted(job.exceptions.size(), "exception") + " (job exceptions " +
             to_string(job.status.job) + ")\n";
   TextTable table({{"TASK"},
                    {"STATE"},
@@ -179,10 +180,11 @@ std::string exceptions_text(const std::vector<JobException>& exceptions) {
   std::string text;
   for (const JobException& exception : exceptions) {
     text += time_text(exception.at) + "  attempt " + std::to_string(exception.attempt.value);
-    if (!exception.task.empty()) text += "  " + exception.task;
+    if (!exception.task.empty()) text += "  " + printable(exception.task);
     if (!exception.node.empty()) text += "  on node " + exception.node;
     text += "  " + std::string(name_of(exception.error.code)) + "\n  ";
-    for (const char c : exception.error.message) text += c == '\n' ? "\n  " : std::string(1, c);
+    for (const char c : printable_lines(exception.error.message))
+      text += c == '\n' ? "\n  " : std::string(1, c);
     text += "\n";
   }
   return text;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "actors/printable.h"
 #include "base/clock.h"
 
 namespace weir {
@@ -20,19 +21,21 @@ void on_interrupt(int /*signal*/) {
   if (asked.fetch_add(1) > 0) std::_Exit(exit_interrupted);
 }
 
-std::string counted_records(std::uint64_t count) {
-  return with_separators(count) + (count == 1 ? " record" : " records");
-}
-
 }  // namespace
 
 void complain(const std::string& program, const std::string& text) {
-  std::fprintf(stderr, "%s: %s\n", program.c_str(), text.c_str());
+  std::fprintf(stderr, "%s: %s\n", program.c_str(), printable_lines(text).c_str());
 }
 
 void count_interrupts() {
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
+  // Unless nohup wants it to be ignored.
+  if (std::signal(SIGHUP, on_interrupt) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
+}
+
+void report_closed_pipes() {
+  std::signal(SIGPIPE, SIG_IGN);
 }
 
 int interrupts() {
@@ -59,17 +62,17 @@ void TerminalProgress::clear() {
 
 void summarize(const std::string& program, const JobResult& result, bool for_people) {
   if (result.bad_records > 0) {
-    complain(program, counted_records(result.bad_records) + " did not parse and " +
+    complain(program, counted(result.bad_records, "record") + " did not parse and " +
                           (result.bad_records == 1 ? "was" : "were") +
                           " skipped; --strict fails at the first");
   }
   if (result.late_records_dropped > 0) {
-    complain(program, counted_records(result.late_records_dropped) + " came too late and " +
+    complain(program, counted(result.late_records_dropped, "record") + " came too late and " +
                           (result.late_records_dropped == 1 ? "was" : "were") + " dropped");
   }
   if (!for_people) return;
   const double seconds = std::chrono::duration<double>(result.duration).count();
-  std::fprintf(stderr, "FINISHED  %s in %.2f s\n", counted_records(result.records_read).c_str(),
+  std::fprintf(stderr, "FINISHED  %s in %.2f s\n", counted(result.records_read, "record").c_str(),
                seconds);
 }
 

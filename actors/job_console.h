@@ -18,8 +18,10 @@ inline constexpr int exit_interrupted = 130;
 // "word_count: …" on standard error.
 void complain(const std::string& program, const std::string& text);
 
-// From now on SIGINT and SIGTERM are counted; the second ends the process at once.
+// From now on SIGINT, SIGTERM and SIGHUP are counted; the second ends the process at once.
 void count_interrupts();
+// From now on writing to a pipe that nobody reads fails, and does not end the process.
+void report_closed_pipes();
 [[nodiscard]] int interrupts();
 // Begins to count from 0 again.
 void forget_interrupts();

@@ -136,9 +136,11 @@ bool JobManager::has_finished(TaskId task) const {
 // ---- Slots ----------------------------------------------------------------------------------------------------------
 
 void JobManager::ask_for_slots(RegionExecution& execution) {
-  region_of(execution).waits_for_slots = true;
-  set_deadline(JobDeadline::Kind::slots, job_.submission.settings.slot_timeout,
-               execution.attempt());
+  const Duration timeout = job_.submission.settings.slot_timeout;
+  Region& region = region_of(execution);
+  region.waits_for_slots = true;
+  region.slots_deadline = job_.engine->clock->processing_time() + timeout;
+  set_deadline(JobDeadline::Kind::slots, timeout, execution.attempt());
   fill_waiting_regions();
 }
 
@@ -180,8 +182,7 @@ void JobManager::on_slots_granted(const SlotsGranted& grant) {
 }
 
 void JobManager::on_slots_refused(const SlotsRefused& refusal) {
-  waiting_for_ = std::to_string(refusal.wanted) + " slots (" + std::to_string(refusal.available) +
-                 " free of " + std::to_string(refusal.total) + ")";
+  waiting_for_ = refusal.missing;
   job_.log.info("waits for " + waiting_for_);
 }
 
@@ -460,6 +461,15 @@ JobState JobManager::state() const {
   return state == JobState::finished ? JobState::running : state;
 }
 
+std::optional<ProcessingTime> JobManager::slots_deadline() const {
+  std::optional<ProcessingTime> first;
+  for (const Region& region : regions_) {
+    if (region.waits_for_slots && (!first || region.slots_deadline < *first))
+      first = region.slots_deadline;
+  }
+  return first;
+}
+
 JobProgress JobManager::progress() const {
   const JobGraph& graph = job_.submission.graph;
   JobProgress progress;
@@ -470,7 +480,9 @@ JobProgress JobManager::progress() const {
     if (region.execution != nullptr)
       progress.tasks_running += region.execution->graph().count(TaskState::running);
   }
-  progress.waiting_for = waiting_for_;
+  if (const auto until = slots_deadline(); until && !waiting_for_.empty()) {
+    progress.waiting_for = waiting_for_ + "; gives up at " + to_string(EventTime{until->ms});
+  }
   for (const auto& [id, report] : reports_) {
     const JobVertex& vertex = graph.vertex(id.vertex);
     const bool source = graph.is_source(vertex);

@@ -83,6 +83,7 @@ class JobManager : public RegionOwner {
     std::unique_ptr<RegionExecution> execution = {};
     std::uint32_t number = 0;  // of the execution, from 1
     bool waits_for_slots = false;
+    ProcessingTime slots_deadline = {};  // while it waits
     bool tasks_finished = false;
     // Once its execution has failed and that was decided: how long until the next; no value: never.
     bool decided = false;
@@ -92,6 +93,8 @@ class JobManager : public RegionOwner {
   };
 
   [[nodiscard]] JobState state() const;
+  // When the first of those that wait for slots gives up.
+  [[nodiscard]] std::optional<ProcessingTime> slots_deadline() const;
   [[nodiscard]] AttemptId latest_number() const;
   [[nodiscard]] Region& region_of(const RegionExecution& execution) {
     return regions_[execution.index().value];

@@ -193,6 +193,7 @@ struct JobAnswer {
 struct JobList {
   std::vector<JobOutcome> running = {};
   std::vector<JobOutcome> ended = {};  // oldest first
+  std::uint32_t left_out = 0;  // more than fit into the answer: of the oldest that ended, then any
 };
 
 // Rows that print() sinks have put out, as text. Bounded: what nobody fetched in time is dropped.

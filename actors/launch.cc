@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <thread>
 
@@ -48,7 +49,10 @@ int run_described(const CommandLine& line, Job& job) {
     return exit_finished;
   }
   const bool prints = prints_rows(**plan);
-  if (!line.cluster.empty()) return run_on_cluster(line, job.ships(), **plan, prints);
+  if (!line.cluster.empty()) {
+    return run_on_cluster(line, {.options = job.options().given(), .ships = job.ships()}, **plan,
+                          prints);
+  }
   if (line.detached) {
     complain(line.program, "--detached needs --cluster: a job in this process ends with it");
     return exit_usage;
@@ -67,6 +71,12 @@ int run_described(const CommandLine& line, Job& job) {
   }
   summarize(line.program, *result, terminal.is_shown());
   return exit_finished;
+}
+
+// Empty if it is gone.
+std::filesystem::path current_directory() {
+  std::error_code gone;
+  return std::filesystem::current_path(gone);
 }
 
 // Describes the job; an exception of the user's becomes a message.
@@ -99,7 +109,9 @@ int launch(int argc, char** argv, const std::function<void(Job&)>& describe) {
     std::printf("%s (weir %s)\n", line->program.c_str(), WEIR_VERSION);
     return exit_finished;
   }
-  Job job(line->job_name, Options(line->job_options));
+  // Workers may have other directories than this one.
+  Job job(line->job_name, Options(line->job_options), {},
+          line->cluster.empty() ? std::filesystem::path() : current_directory());
   const bool described = describe_safely(*line, job, describe);
   if (line->help) {
     std::fputs(help_text(*line, job.options().declared()).c_str(), stdout);

@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <thread>
 
-#include "net/actor_system_settings.h"
-
 namespace weir {
 
 // Set here, so that no file or command line of the user's reaches CAF.
@@ -18,7 +16,6 @@ class LocalSystemConfig : public caf::actor_system_config {
     const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
     set("scheduler.policy", caf::atom("sharing"));
     set("scheduler.max-threads", worker_threads > 0 ? std::size_t{worker_threads} : cores);
-    set("scheduler.max-throughput", messages_per_turn);
     set("logger.verbosity", caf::atom("quiet"));
   }
 };

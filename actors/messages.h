@@ -168,9 +168,11 @@ struct StoreChunk;
 struct ChunkStored;
 struct FetchChunk;
 struct BlobChunk;
-using BlobServerHandle = caf::typed_actor<caf::replies_to<FindBlobs>::with<MissingBlobs>,
-                                          caf::replies_to<StoreChunk>::with<ChunkStored>,
-                                          caf::replies_to<FetchChunk>::with<BlobChunk>>;
+struct HeartbeatRound;
+using BlobServerHandle =
+    caf::typed_actor<caf::reacts_to<HeartbeatRound>, caf::replies_to<FindBlobs>::with<MissingBlobs>,
+                     caf::replies_to<StoreChunk>::with<ChunkStored>,
+                     caf::replies_to<FetchChunk>::with<BlobChunk>>;
 
 struct SubmitJob;
 struct JobSubmitted;
@@ -335,11 +337,9 @@ struct GrantedSlot {
 struct SlotsGranted {
   std::vector<GrantedSlot> slots;
 };
-// Not enough now; the request stays open.
+// Not enough now; the request stays open. Sent again when what is missing has changed.
 struct SlotsRefused {
-  std::uint32_t wanted;
-  std::uint32_t available;
-  std::uint32_t total;
+  std::string missing;  // "3 slots (2 free of 2), …", for people
 };
 struct ReleaseSlots {
   JobId job;

@@ -1,5 +1,7 @@
 #include "actors/process_task_hosts.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 #include <system_error>
@@ -21,6 +23,12 @@ Error cannot_create(const fs::path& path, const std::error_code& code) {
   return {Errc::output_failed, path.string() + ": cannot be created: " + code.message()};
 }
 
+bool can_enter(const fs::path& directory) {
+  std::error_code code;
+  return directory.is_absolute() && fs::is_directory(directory, code) &&
+         ::access(directory.c_str(), X_OK) == 0;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<ProcessTaskHosts>> ProcessTaskHosts::create(
@@ -37,6 +45,14 @@ Result<std::shared_ptr<ProcessTaskHosts>> ProcessTaskHosts::create(
       [self = hosts.get()](ChildId child, const ChildExit& exit) { self->on_exit(child, exit); });
   if (!children) return children.error();
   hosts->children_ = *std::move(children);
+  hosts->fetcher_ = std::make_unique<BlobFetcher>(
+      hosts->options_.blobs,
+      [self = hosts.get()](const FetchChunk& query) {
+        return ask_and_wait<BlobChunk>(*self->system_, self->blob_server_,
+                                       "the master, which has the job's program,", fetch_timeout,
+                                       query);
+      },
+      engine.logger);
   hosts->starter_ = std::thread([self = hosts.get()] { self->run(); });
   return hosts;
 }
@@ -55,15 +71,28 @@ ProcessTaskHosts::~ProcessTaskHosts() {
     for (auto& [key, host] : hosts_) host.released = true;
   }
   changed_.notify_all();
+  fetcher_.reset();
   if (starter_.joinable()) starter_.join();
   children_.reset();
 }
 
 void ProcessTaskHosts::start(const StartTaskHost& request, Ended ended) {
+  const Key key{request.job, request.attempt};
   {
     const std::scoped_lock lock(mutex_);
-    const Key key{request.job, request.attempt};
     hosts_.emplace(key, Host{request, std::move(ended), false, {}});
+  }
+  std::vector<std::string> blobs{request.program.executable};
+  for (const ShippedFile& file : request.program.files) blobs.push_back(file.blob);
+  fetcher_->fetch({.blobs = std::move(blobs),
+                   .is_wanted = [this, key] { return !is_released(key); },
+                   .done = [this, key](const Result<void>& how) { on_fetched(key, how); }});
+}
+
+void ProcessTaskHosts::on_fetched(Key key, const Result<void>& how) {
+  if (!how) return end(key, how.error());
+  {
+    const std::scoped_lock lock(mutex_);
     to_start_.push_back(key);
   }
   changed_.notify_all();
@@ -139,14 +168,17 @@ void ProcessTaskHosts::start_one(Key key) {
   if (exit) end(key, error_of(key, *exit));
 }
 
+// Requires that it was fetched, which has shown that it is one.
+fs::path ProcessTaskHosts::path_of(const std::string& blob) const {
+  return options_.blobs->path_of(*parse_blob_id(blob));
+}
+
 bool ProcessTaskHosts::is_released(Key key) {
   const std::scoped_lock lock(mutex_);
   return hosts_.at(key).released;
 }
 
 Result<ChildSpec> ProcessTaskHosts::prepare(const StartTaskHost& request) {
-  const auto executable = fetch(request.program.executable);
-  if (!executable) return executable.error();
   const fs::path directory = options_.jobs_directory / to_string(request.job);
   const fs::path logs = options_.log_directory / to_string(request.job);
   remove_old_logs();
@@ -163,6 +195,7 @@ Result<ChildSpec> ProcessTaskHosts::prepare(const StartTaskHost& request) {
                          .settings = request.settings,
                          .program = request.program,
                          .fingerprint = request.fingerprint,
+                         .in_clients_directory = can_enter(request.program.working_directory),
                          .shipped = {},
                          .master = options_.master,
                          .token = options_.token,
@@ -173,53 +206,23 @@ Result<ChildSpec> ProcessTaskHosts::prepare(const StartTaskHost& request) {
                          .heartbeat_interval = engine_->heartbeat_interval,
                          .heartbeat_timeout = engine_->heartbeat_timeout};
   start.program.log_level = options_.log_level;
-  for (const ShippedFile& file : request.program.files) {
-    const auto path = fetch(file.blob);
-    if (!path) return path.error();
-    start.shipped[file.path] = path->string();
-  }
+  for (const ShippedFile& file : request.program.files)
+    start.shipped[file.path] = path_of(file.blob).string();
   const fs::path start_file = directory / (label + ".start");
   WEIR_TRY(write_start_file(start_file, start));
 
-  ChildSpec spec{.executable = *executable,
+  ChildSpec spec{.executable = path_of(request.program.executable),
                  .shown_name = request.program.name,
                  .arguments = {task_process_argument, start_file.string()},
                  .stdout_file = log_file(request.job, request.attempt, request.host, "stdout"),
                  .stderr_file = log_file(request.job, request.attempt, request.host, "stderr")};
-  std::error_code code;
-  spec.working_directory = fs::is_directory(request.program.working_directory, code)
-                               ? fs::path(request.program.working_directory)
-                               : directory;
+  // Elsewhere never in a directory of the job's own: what user code wrote there by a relative path would go with it.
+  spec.working_directory =
+      start.in_clients_directory ? fs::path(request.program.working_directory) : fs::path("/");
   if (options_.memory_bytes_per_slot > 0)
     spec.memory_limit_bytes =
         options_.memory_bytes_per_slot * request.slots / std::max(1U, request.sharers);
   return spec;
-}
-
-Result<fs::path> ProcessTaskHosts::fetch(const std::string& blob) {
-  const auto id = parse_blob_id(blob);
-  if (!id) return Error{Errc::corrupt_data, "the job names a blob '" + blob + "', no SHA-256"};
-  if (options_.blobs->has(*id)) return options_.blobs->path_of(*id);
-  std::optional<BlobUpload> incoming;
-  while (true) {
-    const auto chunk = ask_and_wait<BlobChunk>(
-        *system_, blob_server_, "the master, which has the job's program,", fetch_timeout,
-        FetchChunk{blob, incoming ? incoming->received() : 0});
-    if (!chunk) return chunk.error();
-    if (chunk->error) return *chunk->error;
-    if (!incoming) {
-      auto begun = options_.blobs->begin_upload(
-          {.id = *id, .size_bytes = chunk->total_bytes, .executable = true});
-      if (!begun) return begun.error();
-      incoming = *std::move(begun);
-    }
-    WEIR_TRY(incoming->append(incoming->received(), chunk->bytes));
-    if (incoming->received() == chunk->total_bytes) break;
-    if (chunk->bytes.empty())
-      return Error{Errc::corrupt_data, "blob " + blob + " ends early at the master"};
-  }
-  WEIR_TRY(incoming->finish());
-  return options_.blobs->path_of(*id);
 }
 
 void ProcessTaskHosts::on_exit(ChildId child, const ChildExit& exit) {

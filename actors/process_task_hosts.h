@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "actors/blob_fetcher.h"
 #include "actors/task_host_launcher.h"
 #include "actors/task_process.h"
 #include "net/blob_store.h"
@@ -34,8 +35,9 @@ struct ProcessTaskHostsOptions {
   LogLevel log_level = LogLevel::info;
 };
 
-// Fetches what a job consists of from the master, once per worker, and executes it. One thread does so, one host after the
-// other; another watches the processes. Thread-safe. When it is destroyed no process is left.
+// Fetches what a job consists of from the master, once per worker, and executes it. A thread fetches, for all hosts in
+// turn; one starts those that have everything, which takes milliseconds; another watches the processes. Thread-safe. When
+// it is destroyed no process is left.
 class ProcessTaskHosts final : public TaskHostLauncher {
  public:
   // How long a process has to leave before it is killed.
@@ -72,7 +74,8 @@ class ProcessTaskHosts final : public TaskHostLauncher {
   void run();
   void start_one(Key key);
   [[nodiscard]] Result<ChildSpec> prepare(const StartTaskHost& request);
-  [[nodiscard]] Result<std::filesystem::path> fetch(const std::string& blob);
+  void on_fetched(Key key, const Result<void>& how);
+  [[nodiscard]] std::filesystem::path path_of(const std::string& blob) const;
   [[nodiscard]] bool is_released(Key key);
   void release_locked(Host& host);
   void on_exit(ChildId child, const ChildExit& exit);
@@ -96,6 +99,7 @@ class ProcessTaskHosts final : public TaskHostLauncher {
   bool stopping_ = false;
 
   std::unique_ptr<ChildProcesses> children_;
+  std::unique_ptr<BlobFetcher> fetcher_;
   std::thread starter_;
 };
 

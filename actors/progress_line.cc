@@ -13,6 +13,10 @@ std::string with_separators(std::uint64_t number) {
   return text;
 }
 
+std::string counted(std::uint64_t number, std::string_view what) {
+  return with_separators(number) + " " + std::string(what) + (number == 1 ? "" : "s");
+}
+
 std::string ProgressLine::text(const JobProgress& progress, MonotonicTime now) {
   const std::chrono::duration<double> passed = now - last_time_;
   const std::uint64_t newly =
@@ -22,7 +26,7 @@ std::string ProgressLine::text(const JobProgress& progress, MonotonicTime now) {
 
   std::string line(name_of(progress.state));
   if (!progress.waiting_for.empty()) return line + "  waits for " + progress.waiting_for;
-  line += "  " + with_separators(progress.records_read) + " records";
+  line += "  " + counted(progress.records_read, "record");
   if (passed.count() > 0) {
     line +=
         "  " +

@@ -1,8 +1,10 @@
 // What a terminal shows while a job runs.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "actors/job_status.h"
 #include "base/clock.h"
@@ -24,5 +26,7 @@ class ProgressLine {
 
 // 1,234,567.
 [[nodiscard]] std::string with_separators(std::uint64_t number);
+// "1 row", "1,234 rows".
+[[nodiscard]] std::string counted(std::uint64_t number, std::string_view what);
 
 }  // namespace weir

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <caf/all.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -15,7 +17,9 @@
 
 namespace weir {
 
-// The largest blob that is accepted; a message that would be larger is a bug.
+// The largest blob that is accepted. Who makes a message that may be larger asks fits_remote_message before, and says so
+// instead; one that is sent all the same is dropped, with a line on stderr: nothing that comes from outside may end a
+// process.
 inline constexpr std::uint32_t remote_message_bytes_max = 64 * 1024 * 1024;
 
 namespace remote_message_detail {
@@ -48,19 +52,26 @@ void assign(std::optional<T>& handle, const caf::strong_actor_ptr& pointer) {
 [[nodiscard]] caf::error save_blob(caf::serializer& sink, Bytes& blob);
 [[nodiscard]] caf::error load_blob(caf::deserializer& source, Bytes& blob);
 
+// Everything but the handles.
 template <class Message>
-caf::error save(caf::serializer& sink, const Message& message) {
+Bytes blob_of(const Message& message) {
   Bytes blob;
   ByteWriter writer(blob);
-  std::vector<caf::strong_actor_ptr> handles;
   const auto save_field = [&](const auto& field) {
-    if constexpr (is_handle<std::decay_t<decltype(field)>>) {
-      handles.push_back(pointer_of(field));
-    } else {
-      encode(writer, field);
-    }
+    if constexpr (!is_handle<std::decay_t<decltype(field)>>) encode(writer, field);
   };
   std::apply([&](const auto&... fields) { (save_field(fields), ...); }, fields_of(message));
+  return blob;
+}
+
+template <class Message>
+caf::error save(caf::serializer& sink, const Message& message) {
+  Bytes blob = blob_of(message);
+  std::vector<caf::strong_actor_ptr> handles;
+  const auto save_handle = [&](const auto& field) {
+    if constexpr (is_handle<std::decay_t<decltype(field)>>) handles.push_back(pointer_of(field));
+  };
+  std::apply([&](const auto&... fields) { (save_handle(fields), ...); }, fields_of(message));
   if (auto error = save_blob(sink, blob)) return error;
   for (auto& handle : handles) {
     if (auto error = sink(handle)) return error;
@@ -92,6 +103,17 @@ caf::error load(caf::deserializer& source, Message& message) {
 }
 
 }  // namespace remote_message_detail
+
+// What a message has beside its handles.
+template <class Message>
+[[nodiscard]] std::size_t remote_message_bytes(const Message& message) {
+  return remote_message_detail::blob_of(message).size();
+}
+template <class Message>
+[[nodiscard]] bool fits_remote_message(const Message& message) {
+  return remote_message_bytes(message) <= remote_message_bytes_max;
+}
+
 }  // namespace weir
 
 // To be written in namespace weir.

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "actors/progress_line.h"
+#include "base/check.h"
+
 namespace weir {
 
 void ResourceManager::begin(ResourceManagerHandle::base* self, const EngineContext& engine,
@@ -35,8 +38,7 @@ void ResourceManager::register_task_manager(const RegisterTaskManager& registrat
   workers_.emplace(id, Worker{registration.task_manager, node});
   heartbeats_->add(id, engine_->clock->now());
   self_->monitor(registration.task_manager);
-  engine_->logger.info("worker " + node.id + " registered with " + std::to_string(node.slots) +
-                       (node.slots == 1 ? " slot" : " slots"));
+  engine_->logger.info("worker " + node.id + " registered with " + counted(node.slots, "slot"));
   self_->send(registration.task_manager, HeartbeatAnswer{registration.registration, {}});
   grant(pool_.add_task_manager(id, node.slots));
 }
@@ -89,11 +91,34 @@ void ResourceManager::look_for_silent() {
 
 void ResourceManager::request(const RequestSlots& request) {
   job_managers_[request.job] = request.reply_to;
-  waiting_.insert(request.job);
+  waiting_.emplace(request.job, "");
   grant(pool_.request(request.job, request.count));
-  if (!waiting_.contains(request.job)) return;
-  self_->send(request.reply_to,
-              SlotsRefused{request.count, pool_.free_slots(), pool_.total_slots()});
+}
+
+// To all who wait: what one of them lacks changes with every slot that comes, goes, or is taken.
+void ResourceManager::tell_waiting() {
+  for (auto& [job, told] : waiting_) {
+    std::string missing = missing_for(job);
+    if (missing == told) continue;
+    told = missing;
+    self_->send(job_managers_.at(job), SlotsRefused{std::move(missing)});
+  }
+}
+
+std::string ResourceManager::missing_for(JobId job) const {
+  const auto waiting = pool_.waiting(job);
+  WEIR_CHECK(waiting.has_value());
+  std::string text = counted(waiting->count, "slot") + " (" + std::to_string(pool_.free_slots()) +
+                     " free of " + std::to_string(pool_.total_slots()) + ")";
+  if (workers_.empty()) {
+    text += ", but there is no worker: start one with node --role worker --join " + master_.address;
+  } else if (!waiting->fits_total) {
+    text += ", more than all workers have";
+  } else if (waiting->behind) {
+    text += ", behind job " + to_string(*waiting->behind) + ", which waits for " +
+            std::to_string(pool_.waiting(*waiting->behind)->count);
+  }
+  return text;
 }
 
 // Slots go to the next job only behind the word to end what the last one runs there.
@@ -110,16 +135,23 @@ void ResourceManager::release(JobId job) {
 void ResourceManager::on_down(const caf::down_msg& down) {
   for (const auto& [id, worker] : workers_) {
     if (worker.handle->address() != down.source) continue;
-    const bool asked_to = down.reason == caf::exit_reason::user_shutdown;
-    const bool connection_lost = down.reason == caf::exit_reason::remote_link_unreachable;
-    remove(TaskManagerId{id},
-           asked_to ? Error{Errc::cancelled, "worker " + worker.node.id + " has left"}
-                    : Error{Errc::actor_lost,
-                            "worker " + worker.node.id + " is gone: " +
-                                (connection_lost ? "the connection to it was lost"
-                                                 : self_->system().render(down.reason))});
+    remove(TaskManagerId{id}, cause_of(down.reason, worker.node.id));
     return;
   }
+}
+
+Error ResourceManager::cause_of(const caf::error& reason, const std::string& worker) const {
+  const std::string who = "worker " + worker;
+  if (reason == caf::exit_reason::user_shutdown) return {Errc::cancelled, who + " has left"};
+  if (reason == caf::sec::request_timeout) {
+    return {Errc::timeout, who +
+                               " gave this master up, which had not answered it in time: the "
+                               "master may have been stopped or overloaded"};
+  }
+  const bool connection_lost = reason == caf::exit_reason::remote_link_unreachable;
+  return {Errc::actor_lost,
+          who + " is gone: " +
+              (connection_lost ? "the connection to it was lost" : self_->system().render(reason))};
 }
 
 void ResourceManager::remove(TaskManagerId id, const Error& why) {
@@ -144,8 +176,9 @@ void ResourceManager::grant(const std::vector<SlotPool::Grant>& grants) {
       message.slots.push_back({worker.handle, worker.node.id});
     }
     self_->send(job_managers_.at(job), std::move(message));
-    waiting_.erase(job);
+    if (!pool_.waiting(job)) waiting_.erase(job);
   }
+  tell_waiting();
 }
 
 NodeList ResourceManager::list() const {

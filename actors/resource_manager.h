@@ -3,8 +3,9 @@
 
 #include <caf/all.hpp>
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "actors/engine_context.h"
 #include "actors/heartbeat_monitor.h"
@@ -38,6 +39,9 @@ class ResourceManager {
   };
 
   void grant(const std::vector<SlotPool::Grant>& grants);
+  void tell_waiting();
+  [[nodiscard]] std::string missing_for(JobId job) const;
+  [[nodiscard]] Error cause_of(const caf::error& reason, const std::string& worker) const;
   void remove(TaskManagerId id, const Error& why);
   [[nodiscard]] bool watches() const { return engine_->heartbeat_interval.count() > 0; }
 
@@ -47,7 +51,8 @@ class ResourceManager {
   SlotPool pool_;
   std::map<TaskManagerId, Worker> workers_;
   std::map<JobId, JobManagerHandle> job_managers_;  // with an open request, or slots
-  std::set<JobId> waiting_;                         // with an open request
+  std::map<JobId, std::string>
+      waiting_;  // with an open request: what they were told that they lack
   std::optional<HeartbeatMonitor<TaskManagerId>> heartbeats_;
   std::map<TaskManagerId, TaskManagerHandle>
       given_up_;  // silent ones, until they are heard of again; the last few

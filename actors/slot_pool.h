@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -15,8 +16,11 @@ namespace weir {
 
 using TaskManagerId = StrongId<struct TaskManagerTag, std::uint64_t>;
 
-// Grants requests whole, in the order they came; a later, smaller one does not overtake, so that a
-// large job is not starved by small ones. A pure state machine, not thread-safe.
+// Grants requests whole, in the order they came; a later, smaller one does not overtake one that all slots together would
+// satisfy, so that a large job is not starved by small ones. One that wants more than there are in total holds nobody up:
+// it might wait for a worker that never comes. When there are enough it has the place again that it had. What a job has
+// already counts for it: one that lost half of its slots and waits for as many holds nobody up.
+// A pure state machine, not thread-safe.
 class SlotPool {
  public:
   struct Grant {
@@ -38,7 +42,7 @@ class SlotPool {
     waiting_.push_back({job, count});
     return grant_waiting();
   }
-  // The job's slots become free, its open request is withdrawn.
+  // The job's slots become free, its open requests are withdrawn.
   [[nodiscard]] std::vector<Grant> release(JobId job) {
     std::erase_if(waiting_, [job](const Request& request) { return request.job == job; });
     for (const TaskManagerId id : used_[job]) {
@@ -54,6 +58,25 @@ class SlotPool {
     const auto found = used_.find(job);
     if (found == used_.end()) return {};
     return {found->second.begin(), found->second.end()};
+  }
+
+  // Of an open request.
+  struct Waiting {
+    std::uint32_t count = 0;
+    bool fits_total = false;      // it could be granted if all slots were free
+    std::optional<JobId> behind;  // whose request must be granted before
+  };
+  // Of the job's first one. Nothing if it has none.
+  [[nodiscard]] std::optional<Waiting> waiting(JobId job) const {
+    std::optional<JobId> ahead;
+    for (const Request& request : waiting_) {
+      if (request.job == job) {
+        const bool fits = fits_total(request);
+        return Waiting{request.count, fits, fits ? ahead : std::nullopt};
+      }
+      if (!ahead && fits_total(request)) ahead = request.job;
+    }
+    return {};
   }
 
   // Requires that it is known.
@@ -75,14 +98,27 @@ class SlotPool {
 
   std::vector<Grant> grant_waiting() {
     std::vector<Grant> grants;
-    while (!waiting_.empty() && waiting_.front().count <= free_slots()) {
-      const Request request = waiting_.front();
-      waiting_.pop_front();
-      grants.push_back({request.job, take(request.count)});
-      auto& used = used_[request.job];
+    for (auto next = waiting_.begin(); next != waiting_.end();) {
+      if (!fits_total(*next)) {
+        ++next;
+        continue;
+      }
+      if (next->count > free_slots()) break;
+      grants.push_back({next->job, take(next->count)});
+      auto& used = used_[next->job];
       used.insert(used.end(), grants.back().slots.begin(), grants.back().slots.end());
+      next = waiting_.erase(next);
     }
     return grants;
+  }
+
+  [[nodiscard]] bool fits_total(const Request& request) const {
+    const auto used = used_.find(request.job);
+    const auto kept =
+        used == used_.end() ? 0 : std::ranges::count_if(used->second, [this](TaskManagerId id) {
+          return task_managers_.contains(id);
+        });
+    return request.count + static_cast<std::uint64_t>(kept) <= total_slots();
   }
 
   // From the TaskManager with most free slots each time, so that jobs spread. Requires that there

@@ -395,7 +395,7 @@ void TaskActor::request_split() {
   self_->send(deployment_.host, RequestSplit{deployment_.attempt, source, deployment_.task});
 }
 
-TaskHandle::behavior_type task_actor(TaskHandle::stateful_pointer<TaskActor> self,
+TaskHandle::behavior_type task_actor(FairActor<TaskActor, TaskHandle>* self,
                                      const EngineContext* engine, TaskDeployment deployment) {
   auto* state = &self->state;
   state->deploy(self, caf::actor_cast<TaskHandle>(self), *engine, std::move(deployment));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actors/engine_context.h"
+#include "actors/fair_actor.h"
 #include "actors/messages.h"
 #include "actors/restore_point.h"
 #include "actors/task_probe.h"
@@ -125,7 +126,7 @@ class TaskActor : public TaskEnvironment {
   std::optional<ProcessingTime> wake_at_;
 };
 
-[[nodiscard]] TaskHandle::behavior_type task_actor(TaskHandle::stateful_pointer<TaskActor> self,
+[[nodiscard]] TaskHandle::behavior_type task_actor(FairActor<TaskActor, TaskHandle>* self,
                                                    const EngineContext* engine,
                                                    TaskDeployment deployment);
 

@@ -1,6 +1,7 @@
 #include "actors/task_manager.h"
 
 #include <string>
+#include <utility>
 
 namespace weir {
 
@@ -73,7 +74,9 @@ void TaskManager::heartbeat() {
   last_round_ = now;
   if (now - last_answer_ > patience()) {
     return end({Errc::timeout, "the master has not answered for " +
-                                   std::to_string(patience().count() / 1000) + " s"});
+                                   std::to_string(patience().count() / 1000) +
+                                   " s: it may be stopped or overloaded"},
+               caf::make_error(caf::sec::request_timeout));
   }
   self_->send(options_.resource_manager, TaskManagerHeartbeat{options_.registration});
   self_->delayed_send(caf::actor_cast<TaskManagerHandle>(self_), engine_->heartbeat_interval,
@@ -89,9 +92,9 @@ void TaskManager::on_down(const caf::down_msg& down) {
   end({Errc::actor_lost, "the connection to the master was lost"});
 }
 
-void TaskManager::end(Error why) {
+void TaskManager::end(Error why, caf::error reason) {
   options_.on_end(why);
-  self_->quit(caf::exit_reason::user_shutdown);
+  self_->quit(std::move(reason));
 }
 
 TaskManagerHandle::behavior_type task_manager(TaskManagerHandle::stateful_pointer<TaskManager> self,

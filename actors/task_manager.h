@@ -49,7 +49,8 @@ class TaskManager {
     bool released = false;
   };
 
-  void end(Error why);
+  // The ResourceManager learns the reason by its monitor, and so tells a worker that leaves from one that gave it up.
+  void end(Error why, caf::error reason = caf::exit_reason::user_shutdown);
   // Within what the master waits before it gives this worker's work to another.
   [[nodiscard]] Duration patience() const { return engine_->heartbeat_timeout * 6 / 10; }
 

@@ -1,16 +1,24 @@
 #include "actors/task_process.h"
 
+#include <cxxabi.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <caf/all.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <future>
 #include <iterator>
 #include <memory>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <thread>
 
 #include "actors/messages.h"
 #include "actors/networked_system_config.h"
@@ -19,6 +27,8 @@
 #include "actors/task_host.h"
 #include "base/codec.h"
 #include "base/error_text.h"
+#include "base/memory_limit.h"
+#include "base/system_error.h"
 #include "net/gate.h"
 #include "net/liveness_watch.h"
 #include "net/tcp_data_plane.h"
@@ -38,10 +48,34 @@ int fail(const Error& error) {
 }
 
 Result<TaskProcessStart> read_start_file(const std::filesystem::path& path) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{Errc::input_missing, path.string() + ": cannot be opened"};
+  if (!file) return system_error("cannot open " + path.string(), errno, Errc::input_missing);
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   return from_bytes<TaskProcessStart>(std::as_bytes(std::span(text)));
+}
+
+// Nothing, or what follows for relative paths from the lack of the client's directory.
+std::string lack_of_directory(const TaskProcessStart& start) {
+  if (start.in_clients_directory) return {};
+  return "node " + start.node + " cannot enter '" + start.program.working_directory +
+         "', the directory that the job was submitted from";
+}
+
+// Of a path or a pattern that means something else in another directory.
+std::optional<Error> find_misplaced_path(const TaskProcessStart& start, const PhysicalPlan& plan) {
+  const std::string lack = lack_of_directory(start);
+  if (lack.empty()) return {};
+  for (const LogicalNode& node : plan.logical.nodes) {
+    for (const std::string& path : node.paths) {
+      if (std::filesystem::path(path).is_absolute()) continue;
+      return Error{Errc::bad_option,
+                   lack + " and that the relative path '" + path + "' of '" + node.name +
+                       "' needs: give an absolute path, or submit from a directory that all nodes "
+                       "have"};
+    }
+  }
+  return {};
 }
 
 Result<std::shared_ptr<const PhysicalPlan>> build_plan(const TaskProcessStart& start,
@@ -51,8 +85,10 @@ Result<std::shared_ptr<const PhysicalPlan>> build_plan(const TaskProcessStart& s
   try {
     describe(job);
   } catch (const std::exception& e) {
+    const std::string lack = lack_of_directory(start);
     return shortened(
-        {Errc::plan_mismatch, std::string("describing the job failed on the worker: ") + e.what()});
+        {Errc::plan_mismatch, std::string("describing the job failed on the worker: ") + e.what() +
+                                  (lack.empty() ? "" : " (" + lack + ")")});
   } catch (...) {
     return Error{Errc::plan_mismatch,
                  "describing the job failed on the worker with something that is not a "
@@ -68,7 +104,28 @@ Result<std::shared_ptr<const PhysicalPlan>> build_plan(const TaskProcessStart& s
                      " describes another plan on the worker than it did at submission: describe "
                      "must depend on nothing but the job's options"};
   }
+  if (const auto misplaced = find_misplaced_path(start, **plan)) return *misplaced;
   return plan;
+}
+
+// Of what no Result can tell any more: a thread that is lacking, in CAF or elsewhere, an exception in a thread of the
+// user's. A lack of memory is told as that, all else by the C++ library's own handler.
+[[noreturn]] void say_why_and_end() {
+  const auto ran_out = [](const std::string& what) {
+    std::fprintf(stderr, "task process: out of memory (%s)%s\n", what.c_str(),
+                 memory_limit_words().c_str());
+    std::_Exit(exit_failed);
+  };
+  try {
+    if (std::current_exception()) throw;
+  } catch (const std::bad_alloc& e) {
+    ran_out(e.what());
+  } catch (const std::system_error& e) {
+    if (tells_of_no_memory(e.code())) ran_out(e.what());
+  } catch (...) {
+  }
+  __gnu_cxx::__verbose_terminate_handler();
+  std::abort();
 }
 
 // User code may call exit(), and what is static would be destroyed below the threads that still run.
@@ -217,8 +274,21 @@ Result<void> write_start_file(const std::filesystem::path& path, const TaskProce
   return {};
 }
 
+std::uint64_t task_process_bytes_min() {
+  // A small job has nine threads beside the scheduler's, whose stacks are all but 10 MB of what it takes (84 MB in all on
+  // two cores); another one per source and committing sink. The rest is for records on their way.
+  constexpr std::uint64_t own_threads = 10;
+  constexpr std::uint64_t heap_bytes = 48 << 20;
+  rlimit stack{};
+  constexpr std::uint64_t usual_stack_bytes = 8 << 20;
+  const bool known = ::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY;
+  const std::uint64_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return heap_bytes + (cores + own_threads) * (known ? stack.rlim_cur : usual_stack_bytes);
+}
+
 int run_task_process(const std::filesystem::path& start_file,
                      const std::function<void(Job&)>& describe) {
+  std::set_terminate(say_why_and_end);
   exit_without_destructors();
   auto pipe = take_liveness_pipe();
   auto start = read_start_file(start_file);
@@ -237,6 +307,8 @@ int run_task_process(const std::filesystem::path& start_file,
   if (!watch) return fail(watch.error());
 
   const Logger logger = Logger::to_stderr(start->program.log_level);
+  if (const std::string lack = lack_of_directory(*start); !lack.empty())
+    logger.warning(lack + ": what the program opens by a relative path is looked for in /");
   auto plan = build_plan(*start, describe);
   // Left to the end of the process, whose threads may be in user code that never returns.
   auto* process = new TaskProcess(*std::move(start), std::move(plan), printed, logger);

@@ -24,6 +24,8 @@ struct TaskProcessStart {
   JobSettings settings;
   JobProgram program;
   std::uint64_t fingerprint = 0;
+  // Whether the process runs in the client's directory, which this machine may lack.
+  bool in_clients_directory = true;
   std::map<std::string, std::string>
       shipped;  // path as job.ship() was asked for it → where it is here
   Endpoint master;
@@ -35,6 +37,10 @@ struct TaskProcessStart {
   Duration heartbeat_interval{0};
   Duration heartbeat_timeout{0};
 };
+
+// The memory limit below which a task process does not come up: stacks of its threads, mostly, of which it has one per core
+// of the machine and some more.
+[[nodiscard]] std::uint64_t task_process_bytes_min();
 
 // The argument before the file's name.
 inline constexpr const char* task_process_argument = "--weir-task-host";

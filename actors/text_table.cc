@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "actors/printable.h"
+
 namespace weir {
 namespace {
 
@@ -13,6 +15,12 @@ std::size_t width_of(const std::string& text) {
 }
 
 }  // namespace
+
+void TextTable::add(const std::vector<std::string>& cells) {
+  std::vector<std::string> row;
+  for (const std::string& cell : cells) row.push_back(cut_to(printable(cell), cell_width_max));
+  rows_.push_back(std::move(row));
+}
 
 std::string TextTable::text(const std::string& indent) const {
   std::vector<std::string> head;

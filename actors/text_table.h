@@ -1,6 +1,7 @@
 // Columns for people.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,13 +15,16 @@ struct TextColumn {
   Align align = Align::left;
 };
 
-// Rows of cells that are lined up under their columns' names. Cells are UTF-8.
+// Rows of cells that are lined up under their columns' names. Cells are UTF-8; control characters in them are escaped, and
+// long ones cut.
 class TextTable {
  public:
+  static constexpr std::size_t cell_width_max = 60;
+
   explicit TextTable(std::vector<TextColumn> columns) : columns_(std::move(columns)) {}
 
   // Requires a cell per column.
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void add(const std::vector<std::string>& cells);
   // Two spaces between columns, none at the ends of lines. Each line begins with `indent`.
   [[nodiscard]] std::string text(const std::string& indent = {}) const;
 

@@ -175,6 +175,9 @@ class WorkerNode::Loop {
 Result<std::unique_ptr<WorkerNode>> WorkerNode::start(WorkerNodeOptions options) {
   auto blobs = BlobStore::open(options.data_directory / "blobs");
   if (!blobs) return blobs.error();
+  // Of a worker that was killed: the store's lock says that nobody else is here.
+  std::error_code ignored;
+  std::filesystem::remove_all(options.data_directory / "jobs", ignored);
   return std::unique_ptr<WorkerNode>(new WorkerNode(
       std::make_unique<Loop>(std::move(options), std::make_shared<BlobStore>(*std::move(blobs)))));
 }

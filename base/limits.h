@@ -28,6 +28,9 @@ inline constexpr std::size_t remote_window_factor = 3;
 // Longest uninterrupted work of a task, so that cancels and other tasks of its thread get their
 // turn.
 inline constexpr std::chrono::milliseconds step_time_max{5};
+// A task that has had its thread for so long gives it to others after the step under way; until then short steps follow
+// each other without the cost of a change.
+inline constexpr std::chrono::milliseconds turn_time_max{1};
 // An operator's call takes as many rows as it did in about this long, so that slow user functions
 // yield in time.
 inline constexpr std::chrono::microseconds call_time_target{1000};
@@ -37,6 +40,11 @@ inline constexpr std::size_t call_rows_at_first = 1;
 // makes small ones. There are never more than were in flight at once, so this bounds a count, not
 // the memory.
 inline constexpr std::size_t pooled_batches_max = 128;
+
+// Names of jobs, steps and slot groups: they are in tables, in messages and in all that is kept of a job.
+inline constexpr std::size_t name_bytes_max = 200;
+// What a step says of itself may name many files; more than this is cut.
+inline constexpr std::size_t kind_bytes_max = 1000;
 
 // Tables that a keyed state is divided into, at most: each costs about 50 bytes also when it is empty, for every state
 // and every open window. So many keep each small enough to grow without a pause.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -42,6 +43,11 @@ class Options {
 
   // The option's text if it was given. Records the declaration.
   [[nodiscard]] std::optional<std::string> declare(DeclaredOption option);
+
+  // From here on the option has this text, whatever was given; a mere default is given by it.
+  void resolve(const std::string& name, std::string text) { given_[name].text = std::move(text); }
+  // Everything that was given, with what has become of it.
+  [[nodiscard]] const std::map<std::string, GivenOption>& given() const { return given_; }
 
   void add_mistake(std::string sentence) { mistakes_.push_back(std::move(sentence)); }
 

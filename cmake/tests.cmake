@@ -92,6 +92,17 @@ if(TARGET weir_dataflow_test)
   endforeach()
 endif()
 
+# The page of the API shows code that compiles.
+if(TARGET weir_flow_test)
+  set(includes $<REMOVE_DUPLICATES:$<TARGET_PROPERTY:weir_flow_test,INCLUDE_DIRECTORIES>>)
+  add_test(NAME docs/the_api_compiles
+           COMMAND ${CMAKE_COMMAND} -DPAGE=${PROJECT_SOURCE_DIR}/docs/API.md
+                   -DPROGRAM=${PROJECT_BINARY_DIR}/tests/api_page.cc
+                   "-DCOMPILE=${CMAKE_CXX_COMPILER};-std=c++20;-I$<JOIN:${includes},;-I>"
+                   -P ${PROJECT_SOURCE_DIR}/tests/docs/compile_api.cmake)
+  set_tests_properties(docs/the_api_compiles PROPERTIES LABELS docs TIMEOUT 300)
+endif()
+
 add_test(NAME structure COMMAND ${PROJECT_SOURCE_DIR}/tools/check_structure)
 set_tests_properties(structure PROPERTIES LABELS structure TIMEOUT 120)
 
@@ -107,4 +118,9 @@ if(NOT WEIR_SANITIZE)
   set_tests_properties(package/install PROPERTIES LABELS package TIMEOUT 120 FIXTURES_SETUP installed)
   set_tests_properties(package/a_program_outside_the_tree_builds_and_runs PROPERTIES
                        LABELS package TIMEOUT 300 FIXTURES_REQUIRED installed)
+  foreach(tool IN ITEMS node job inspect)
+    add_test(NAME package/weir_${tool}_is_installed COMMAND ${package_dir}/prefix/${CMAKE_INSTALL_BINDIR}/weir_${tool} --version)
+    set_tests_properties(package/weir_${tool}_is_installed PROPERTIES
+                         LABELS package TIMEOUT 120 FIXTURES_REQUIRED installed)
+  endforeach()
 endif()

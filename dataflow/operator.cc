@@ -48,12 +48,11 @@ Error user_code_error(const std::string& operator_name) {
   try {
     throw;
   } catch (const std::bad_alloc&) {
-    const auto limit = memory_limit_bytes();
     return {Errc::user_code,
-            function + " ran out of memory (std::bad_alloc)" +
-                (limit ? ": this process may have " + size_text(*limit) +
-                             ", by --memory of its node and the slots that the job has there"
-                       : "")};
+            function + " ran out of memory (std::bad_alloc)" + memory_limit_words()};
+  } catch (const std::system_error& e) {
+    const std::string why = tells_of_no_memory(e.code()) ? memory_limit_words() : "";
+    return {Errc::user_code, where + "an exception: " + e.what() + why};
   } catch (const std::exception& e) {
     return {Errc::user_code, where + "an exception: " + e.what()};
   } catch (...) {

@@ -14,7 +14,6 @@ void configure(caf::actor_system_config& config, const ActorSystemSettings& sett
   // A remote round trip takes a sixth of what it does with the stealing scheduler.
   config.set("scheduler.policy", caf::atom("sharing"));
   config.set("scheduler.max-threads", settings.threads > 0 ? settings.threads : cores);
-  config.set("scheduler.max-throughput", messages_per_turn);
   config.set("logger.verbosity", caf::atom("quiet"));
   // More threads for deserialising gained nothing, and with none messages keep their order.
   config.set("middleman.workers", std::size_t{0});

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <system_error>
 #include <utility>
@@ -276,10 +277,93 @@ Result<void> BlobUpload::finish() {
   return ending->finish();
 }
 
+// Blobs that were found intact, and what the kernel said of their files then.
+class BlobStore::Verified {
+ public:
+  // Changes with the file's content, whoever changes it.
+  struct Stamp {
+    dev_t device = 0;
+    ino_t inode = 0;
+    off_t size = 0;
+    std::array<std::int64_t, 4> times{};
+    friend bool operator==(const Stamp&, const Stamp&) = default;
+  };
+  static Stamp stamp_of(const struct stat& status) {
+    return {status.st_dev,
+            status.st_ino,
+            status.st_size,
+            {status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec,
+             status.st_ctim.tv_nsec}};
+  }
+
+  void add(const BlobId& id, const Stamp& stamp) {
+    const std::lock_guard lock(mutex_);
+    stamps_[id] = stamp;
+  }
+  bool has(const BlobId& id, const Stamp& stamp) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = stamps_.find(id);
+    return found != stamps_.end() && found->second == stamp;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<BlobId, Stamp> stamps_;  // as many as there are blobs
+};
+
+class BlobCheck::Impl {
+ public:
+  Impl(const BlobId& id, fs::path path, FileDescriptor file,
+       const BlobStore::Verified::Stamp& stamp, std::shared_ptr<BlobStore::Verified> verified)
+      : id_(id),
+        path_(std::move(path)),
+        file_(std::move(file)),
+        stamp_(stamp),
+        verified_(std::move(verified)) {}
+
+  Result<Outcome> step(std::size_t bytes_max) {
+    if (verified_->has(id_, stamp_)) return Outcome::intact;
+    std::vector<std::byte> buffer(std::min(bytes_max, copy_bytes));
+    for (std::size_t read = 0; read < bytes_max;) {
+      const ssize_t got = ::read(file_.get(), buffer.data(), buffer.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return cannot_read(path_, errno);
+      if (got == 0) return finish();
+      digest_.update(std::span(buffer).first(static_cast<std::size_t>(got)));
+      read += static_cast<std::size_t>(got);
+    }
+    return Outcome::unfinished;
+  }
+
+ private:
+  Outcome finish() {
+    if (digest_.finish() != id_) return Outcome::damaged;
+    verified_->add(id_, stamp_);
+    return Outcome::intact;
+  }
+
+  const BlobId id_;
+  const fs::path path_;
+  const FileDescriptor file_;
+  const BlobStore::Verified::Stamp stamp_;  // from before it was read
+  const std::shared_ptr<BlobStore::Verified> verified_;
+  Digest digest_;
+};
+
+BlobCheck::BlobCheck(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+BlobCheck::BlobCheck(BlobCheck&&) noexcept = default;
+BlobCheck& BlobCheck::operator=(BlobCheck&&) noexcept = default;
+BlobCheck::~BlobCheck() = default;
+
+Result<BlobCheck::Outcome> BlobCheck::step(std::size_t bytes_max) {
+  return impl_->step(bytes_max);
+}
+
 BlobStore::BlobStore(fs::path directory, FileDescriptor lock)
     : directory_(std::move(directory)),
       lock_(std::move(lock)),
-      publishing_(std::make_shared<std::mutex>()) {}
+      publishing_(std::make_shared<std::mutex>()),
+      verified_(std::make_shared<Verified>()) {}
 
 Result<BlobStore> BlobStore::open(const fs::path& directory) {
   std::error_code error;
@@ -290,8 +374,8 @@ Result<BlobStore> BlobStore::open(const fs::path& directory) {
   if (!lock.is_open()) return cannot("open", lock_path, errno, Errc::output_failed);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return cannot("lock", lock_path, errno, Errc::output_failed);
-    return Error{Errc::output_failed,
-                 "another process uses the directory " + directory.string() + ": choose another"};
+    return Error{Errc::output_failed, "another process uses the directory " + directory.string() +
+                                          ": choose another with --data-dir"};
   }
   const fs::path incoming = incoming_of(directory);
   fs::remove_all(incoming, error);
@@ -357,11 +441,23 @@ Result<Bytes> BlobStore::read(const BlobId& id, std::uint64_t offset, std::size_
 }
 
 Result<void> BlobStore::verify(const BlobId& id) const {
-  const auto found = hash_file(path_of(id));
-  if (!found) return found.error();
-  if (*found == id) return {};
+  auto check = begin_check(id);
+  if (!check) return check.error();
+  auto outcome = check->step(copy_bytes);
+  while (outcome && *outcome == BlobCheck::Outcome::unfinished) outcome = check->step(copy_bytes);
+  if (!outcome) return outcome.error();
+  if (*outcome == BlobCheck::Outcome::intact) return {};
   return Error{Errc::corrupt_data,
-               path_of(id).string() + " is damaged: its hash is " + to_string(*found)};
+               path_of(id).string() + " is damaged: it has another hash than its name says"};
+}
+
+Result<BlobCheck> BlobStore::begin_check(const BlobId& id) const {
+  auto file = open_input(path_of(id));
+  if (!file) return file.error();
+  struct stat status {};
+  if (::fstat(file->get(), &status) != 0) return cannot_read(path_of(id), errno);
+  return BlobCheck(std::make_unique<BlobCheck::Impl>(id, path_of(id), *std::move(file),
+                                                     Verified::stamp_of(status), verified_));
 }
 
 Result<void> BlobStore::remove(const BlobId& id) {

@@ -58,6 +58,25 @@ class BlobUpload {
   std::unique_ptr<Impl> impl_;
 };
 
+// Finds out whether a blob is still what its name says, piece by piece. Used by one thread at a time; does not need the
+// store it came from.
+class BlobCheck {
+ public:
+  BlobCheck(BlobCheck&&) noexcept;
+  BlobCheck& operator=(BlobCheck&&) noexcept;
+  ~BlobCheck();
+
+  enum class Outcome { unfinished, intact, damaged };
+  // Reads at most so many bytes more. Not to be called again when it is finished. Errc::input_unreadable.
+  [[nodiscard]] Result<Outcome> step(std::size_t bytes_max);
+
+ private:
+  friend class BlobStore;
+  class Impl;
+  explicit BlobCheck(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
 // A directory with one file per blob, named by its id; only complete ones. The directory belongs to
 // one store at a time. Thread-safe: two that bring the same blob at once both succeed.
 //   <directory>/<id>         a blob, read-only; executable if any who brought it said so
@@ -65,6 +84,8 @@ class BlobUpload {
 //   <directory>/lock         locked by the process that has the store open
 class BlobStore {
  public:
+  friend class BlobCheck;
+
   // Creates the directory if it is missing. Errc::output_failed if that is impossible or another
   // store has it open.
   [[nodiscard]] static Result<BlobStore> open(const std::filesystem::path& directory);
@@ -89,8 +110,11 @@ class BlobStore {
   // bounds what it asks for. Errc::input_missing or Errc::input_unreadable.
   [[nodiscard]] Result<Bytes> read(const BlobId& id, std::uint64_t offset,
                                    std::size_t size_max) const;
-  // Reads all of it. Errc::corrupt_data if it is no longer what its name says.
+  // Reads all of it, unless the file is as it was when that was done last. Errc::corrupt_data if it is no longer what its
+  // name says. A blob that is brought again takes its place.
   [[nodiscard]] Result<void> verify(const BlobId& id) const;
+  // The same in pieces.
+  [[nodiscard]] Result<BlobCheck> begin_check(const BlobId& id) const;
 
   // Who has it open keeps what he reads. Nothing happens if it is not there.
   [[nodiscard]] Result<void> remove(const BlobId& id);
@@ -104,6 +128,8 @@ class BlobStore {
   FileDescriptor lock_;
   // One blob is put in its place at a time. Shared with uploads, which may outlive the store.
   std::shared_ptr<std::mutex> publishing_;
+  class Verified;
+  std::shared_ptr<Verified> verified_;  // shared with checks, which may outlive the store
 };
 
 }  // namespace weir

@@ -61,6 +61,7 @@ std::string tail_of(const std::filesystem::path& path, off_t begin) {
 // The words of the C++ library and of errno's ENOMEM.
 bool tells_of_no_memory(std::string_view text) {
   return text.find("bad_alloc") != std::string_view::npos ||
+         text.find("out of memory") != std::string_view::npos ||
          text.find("annot allocate memory") != std::string_view::npos;
 }
 

@@ -98,7 +98,10 @@ Result<FileDescriptor> connect_to(const std::string& host, std::uint16_t port,
     error = socket.is_open() ? connect_socket(socket.get(), *at, deadline) : errno;
     if (error == 0) return socket;
   }
-  return system_error(task, error, error == ETIMEDOUT ? Errc::timeout : Errc::system);
+  return system_error(task, error,
+                      error == ETIMEDOUT      ? Errc::timeout
+                      : error == ECONNREFUSED ? Errc::cluster_unreachable
+                                              : Errc::system);
 }
 
 std::uint16_t local_port(int socket) {

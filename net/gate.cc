@@ -147,8 +147,9 @@ class Gate::Impl {
             },
             [&](caf::error& error) {
               result = error == caf::sec::request_timeout
-                           ? Error{Errc::timeout,
-                                   task + ": it said its preamble, and nothing after it in time"}
+                           ? Error{Errc::timeout, task +
+                                                      ": it said its preamble, and nothing after "
+                                                      "it in time: it may be stopped or overloaded"}
                            : Error{Errc::system, task + ": " + system_.render(error)};
             });
     // The broker would wait for ever. `scribe` owns the descriptor, so it still is this socket.

@@ -2,14 +2,16 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <system_error>
 
 #include "base/check.h"
+#include "base/file_descriptor.h"
+#include "base/system_error.h"
 
 namespace weir {
 namespace {
@@ -69,15 +71,21 @@ Result<ClusterToken> token_of_secret(std::string_view secret) {
 }
 
 Result<ClusterToken> read_secret_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  const auto cannot_read = [&path](int number) {
+    return system_error("cannot read the cluster's secret from " + path, number, Errc::bad_option);
+  };
+  const FileDescriptor file = open_to_read(path);
+  if (!file.is_open()) return cannot_read(errno);
   std::string content(secret_file_bytes_max + 1, '\0');
-  errno = 0;
-  if (file) file.read(content.data(), static_cast<std::streamsize>(content.size()));
-  if (!file.is_open() || file.bad()) {
-    return Error{Errc::bad_option, "cannot read the cluster's secret from " + path + ": " +
-                                       std::generic_category().message(errno)};
+  std::size_t size = 0;
+  while (size < content.size()) {
+    const ssize_t got = ::read(file.get(), content.data() + size, content.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return cannot_read(errno);
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
   }
-  content.resize(static_cast<std::size_t>(file.gcount()));
+  content.resize(size);
   if (content.size() > secret_file_bytes_max) {
     return Error{Errc::bad_option, "the file of the cluster's secret, " + path +
                                        ", is longer than " + std::to_string(secret_file_bytes_max) +
@@ -86,6 +94,14 @@ Result<ClusterToken> read_secret_file(const std::string& path) {
   Result<ClusterToken> token = token_of_secret(content);
   if (!token) return Error{token.error().code, token.error().message + " (in " + path + ")"};
   return token;
+}
+
+std::optional<std::string> find_secret_readers(const std::string& path) {
+  struct stat status {};
+  const bool kept = ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  if (!kept || (status.st_mode & 077U) == 0) return {};
+  return "others than its owner may read or change the file of the cluster's secret, " + path +
+         ": whoever knows it runs programs as the nodes' user; chmod 600 " + path;
 }
 
 Preamble make_preamble(ConnectionPurpose purpose, const ClusterToken& token) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,8 @@ struct ClusterToken {
 [[nodiscard]] Result<ClusterToken> token_of_secret(std::string_view secret);
 // Errc::bad_option naming the file, if it cannot be read or its content is too short.
 [[nodiscard]] Result<ClusterToken> read_secret_file(const std::string& path);
+// A sentence for people, with what to do, if others than its owner can get at the file.
+[[nodiscard]] std::optional<std::string> find_secret_readers(const std::string& path);
 
 //   byte 0–3  "WEIR"    4–5  wire_version, little-endian    6  purpose    7  zero    8–31  token
 inline constexpr std::size_t preamble_bytes = 32;

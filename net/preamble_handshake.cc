@@ -96,10 +96,17 @@ Result<FileDescriptor> dial(const std::string& host, std::uint16_t port, Connect
                             const ClusterToken& token, std::chrono::milliseconds timeout) {
   const std::string task = "cannot connect to " + address_text(host, port);
   const std::string closed =
-      "it closed the connection before its preamble was accepted: is the secret (--secret-file) "
-      "the same?";
+      std::string("it closed the connection before its preamble was accepted: ") +
+      (token == ClusterToken{} ? "the cluster may have a secret: give --secret-file"
+                               : "is the secret (--secret-file) the same?");
   const MonotonicTime deadline = system_clock().now() + timeout;
   auto socket = connect_to(host, port, deadline);
+  if (!socket && socket.error().code == Errc::cluster_unreachable) {
+    return Error{Errc::cluster_unreachable,
+                 socket.error().message +
+                     ": is a master running there? Start one with node --role master --listen " +
+                     address_text(host, port)};
+  }
   if (!socket) return socket;
   if (!send_preamble(socket->get(), purpose, token))
     return Error{Errc::system, task + ": " + closed};
@@ -108,9 +115,11 @@ Result<FileDescriptor> dial(const std::string& host, std::uint16_t port, Connect
   auto outcome = IncomingPreamble::Outcome::incomplete;
   while (outcome == IncomingPreamble::Outcome::incomplete) {
     if (!wait_readable(socket->get(), deadline))
-      return Error{Errc::timeout, task + ": it said " + answer.progress() +
-                                      " of a preamble within " + seconds_text(timeout) +
-                                      ": is it a Weir master?"};
+      return Error{Errc::timeout,
+                   task + ": it said " + answer.progress() + " of a preamble within " +
+                       seconds_text(timeout) +
+                       ": is it a Weir master? One that is stopped or overloaded says "
+                       "nothing either"};
     outcome = answer.receive(socket->get(), purpose, token);
   }
   if (outcome == IncomingPreamble::Outcome::failed && errno != ECONNRESET && errno != EPIPE)

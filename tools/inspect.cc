@@ -47,13 +47,17 @@ using Look = std::function<Result<Picture>()>;
 Result<std::vector<JobDetails>> all_jobs(ClusterClient& cluster) {
   const auto list = cluster.jobs();
   if (!list) return list.error();
+  if (list->left_out > 0) {
+    complain("inspect",
+             counted(list->left_out, "older job") + " left out: the answer would be too large");
+  }
   std::vector<JobDetails> jobs;
   for (const auto* part : {&list->ended, &list->running}) {
     for (const JobOutcome& job : *part) {
       auto answer = cluster.details(job.job);
       if (!answer && answer.error().code == Errc::no_such_job) continue;  // forgotten meanwhile
       if (!answer) return answer.error();
-      jobs.push_back(*std::move(answer->details));
+      jobs.push_back(settled(*std::move(answer->details)));
     }
   }
   return jobs;
@@ -93,7 +97,7 @@ class JobWatch {
     auto answer = cluster_->details(job_);
     if (!answer) return answer.error();
     graph_ = std::move(answer->graph);
-    last_ = *std::move(answer->details);
+    last_ = settled(*std::move(answer->details));
     return {};
   }
 
@@ -174,7 +178,8 @@ int run_inspect(int argc, char** argv) {
         "Options: --cluster HOST:PORT, --secret-file FILE, --json, --watch; see inspect --help.");
     if (about_a_job) {
       sub->add_option("JOB", options.job,
-                      "id, beginning of an id, or name; not needed if one job is running");
+                      "id, beginning of an id (three digits or more), or name; not needed if one "
+                      "job is running");
     }
     return sub;
   };
@@ -204,7 +209,7 @@ int run_inspect(int argc, char** argv) {
                   app.get_subcommands()[1]->get_name());
   if (options.cluster.empty()) return refuse("--cluster is missing: the master's HOST:PORT");
 
-  const auto cluster = connect_to_cluster(options.cluster, options.secret_file);
+  const auto cluster = connect_to_cluster("inspect", options.cluster, options.secret_file);
   if (!cluster) {
     if (cluster.error().code == Errc::bad_option) return refuse(cluster.error().message);
     complain("inspect", cluster.error().message);

@@ -58,6 +58,10 @@ int list(ClusterClient& cluster, const JobOptions& options) {
     if (!answer) return fail(answer.error());
     jobs.push_back(*std::move(answer->details));
   }
+  if (known->left_out > 0) {
+    complain("job",
+             counted(known->left_out, "older job") + " left out: the answer would be too large");
+  }
   if (options.json) return print(jobs_json(jobs, JsonLayout::indented));
   if (jobs.empty() && !options.all && !known->ended.empty())
     return print("no job is running (--all lists those that have ended)\n");
@@ -155,7 +159,8 @@ int run_job(int argc, char** argv) {
     CLI::App* sub = app.add_subcommand(name, help);
     sub->footer("Options: --cluster HOST:PORT, --secret-file FILE; see job --help.");
     if (about_a_job)
-      sub->add_option("JOB", options.job, "id, beginning of an id, or name")->required();
+      sub->add_option("JOB", options.job, "id, beginning of an id (three digits or more), or name")
+          ->required();
     return sub;
   };
   const auto with_json = [&](CLI::App* sub) {
@@ -194,7 +199,7 @@ int run_job(int argc, char** argv) {
                   app.get_subcommands()[1]->get_name());
   if (options.cluster.empty()) return refuse("--cluster is missing: the master's HOST:PORT");
 
-  const auto cluster = connect_to_cluster(options.cluster, options.secret_file);
+  const auto cluster = connect_to_cluster("job", options.cluster, options.secret_file);
   if (!cluster) {
     return cluster.error().code == Errc::bad_option ? refuse(cluster.error().message)
                                                     : fail(cluster.error());

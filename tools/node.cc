@@ -14,6 +14,8 @@
 
 #include "actors/job_console.h"
 #include "actors/master_node.h"
+#include "actors/progress_line.h"
+#include "actors/task_process.h"
 #include "actors/worker_node.h"
 #include "base/options.h"
 
@@ -61,13 +63,13 @@ bool is_wildcard(const std::string& host) {
   return host == "0.0.0.0" || host == "::" || host == "*";
 }
 
-std::string default_directory(const std::string& role) {
+std::string default_directory() {
   const char* user_directory = std::getenv("XDG_STATE_HOME");
   const char* home = std::getenv("HOME");
   std::string base = user_directory != nullptr ? user_directory
                      : home != nullptr         ? std::string(home) + "/.local/state"
                                                : "/var/tmp";
-  return base + "/weir/" + role;
+  return base + "/weir";
 }
 
 // Runs until SIGTERM or SIGINT, or until the worker has given up.
@@ -114,7 +116,8 @@ int run_node(int argc, char** argv) {
                  "worker: ports for data, one per running job; default: any")
       ->type_name("A-B");
   app.add_option("--data-dir", options.data_directory,
-                 "where programs of jobs are kept; default: ~/.local/state/weir/ROLE")
+                 "where programs of jobs are kept, in master/ and worker/ below it; default: "
+                 "~/.local/state/weir")
       ->type_name("DIR");
   app.add_option("--log-dir", options.log_directory,
                  "worker: where task processes' output is kept; default: logs in --data-dir")
@@ -179,6 +182,8 @@ int run_node(int argc, char** argv) {
   if (!options.secret_file.empty()) {
     const auto secret = read_secret_file(options.secret_file);
     if (!secret) return refuse("--secret-file: " + secret.error().message);
+    if (const auto readers = find_secret_readers(options.secret_file))
+      complain("node", "warning: " + *readers);
     token = *secret;
   } else if (!is_loopback(is_master ? master_address.host : data_host)) {
     return refuse(
@@ -205,6 +210,13 @@ int run_node(int argc, char** argv) {
       if (!size) return refuse("--memory: " + size.error().message);
       memory = *size;
     }
+    const std::uint64_t of_a_slot = memory / options.slots;
+    if (memory > 0 && of_a_slot < task_process_bytes_min()) {
+      return refuse(
+          "--memory " + size_text(memory) + " for --slots " + std::to_string(options.slots) +
+          " is " + size_text(of_a_slot) + " a slot, and a task process needs at least " +
+          size_text(task_process_bytes_min()) + ": give more memory (0: no limit) or fewer slots");
+    }
   }
 
   // Before there are threads, which inherit it: signals are taken by serve() alone.
@@ -215,8 +227,12 @@ int run_node(int argc, char** argv) {
   sigprocmask(SIG_BLOCK, &signals, nullptr);
 
   const Logger logger = Logger::to_stderr(*level);
-  const std::filesystem::path directory =
-      options.data_directory.empty() ? default_directory(options.role) : options.data_directory;
+  // Task processes, which are told of them, run in other directories.
+  const std::filesystem::path directory = std::filesystem::absolute(
+      options.data_directory.empty() ? default_directory() : options.data_directory);
+  const std::filesystem::path log_directory =
+      options.log_directory.empty() ? directory / "worker" / "logs"
+                                    : std::filesystem::absolute(options.log_directory);
   std::unique_ptr<MasterNode> master;
   if (is_master) {
     auto started = MasterNode::start({.listen = master_address,
@@ -237,27 +253,28 @@ int run_node(int argc, char** argv) {
   }
   std::unique_ptr<WorkerNode> worker;
   if (is_worker) {
-    auto started =
-        WorkerNode::start({.master = *join,
-                           .token = token,
-                           .slots = options.slots,
-                           .memory_bytes = memory,
-                           .listen_host = data_host,
-                           .advertise_host = options.advertise,
-                           .data_ports = ports,
-                           .data_directory = directory / "worker",
-                           .log_directory = options.log_directory.empty()
-                                                ? directory / "worker" / "logs"
-                                                : std::filesystem::path(options.log_directory),
-                           .task_log_level = *level,
-                           .logger = logger,
-                           .heartbeat_interval = *interval,
-                           .heartbeat_timeout = *timeout});
+    auto started = WorkerNode::start({.master = *join,
+                                      .token = token,
+                                      .slots = options.slots,
+                                      .memory_bytes = memory,
+                                      .listen_host = data_host,
+                                      .advertise_host = options.advertise,
+                                      .data_ports = ports,
+                                      .data_directory = directory / "worker",
+                                      .log_directory = log_directory,
+                                      .task_log_level = *level,
+                                      .logger = logger,
+                                      .heartbeat_interval = *interval,
+                                      .heartbeat_timeout = *timeout});
     if (!started) {
       complain("node", started.error().message);
       return exit_failed;
     }
     worker = *std::move(started);
+    logger.info("offers " + counted(options.slots, "slot") +
+                (memory == 0 ? " without a limit of memory (--memory)"
+                             : " and " + size_text(memory) + " for task processes, " +
+                                   size_text(memory / options.slots) + " a slot (--memory)"));
   }
   return serve(std::move(master), std::move(worker), signals);
 }

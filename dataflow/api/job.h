@@ -1,6 +1,7 @@
 // A job as its program describes it.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,9 +26,14 @@ namespace weir {
 class Job {
  public:
   // `shipped`: where files that travelled with the job are, by the path they were shipped from.
+  // `base_directory`: what options that are known to be paths are made absolute by, for a job that will run elsewhere;
+  // none: they stay as they are.
   explicit Job(std::string name, Options options = {},
-               std::map<std::string, std::string> shipped = {})
-      : options_(std::move(options)), shipped_(std::move(shipped)) {
+               std::map<std::string, std::string> shipped = {},
+               std::filesystem::path base_directory = {})
+      : options_(std::move(options)),
+        shipped_(std::move(shipped)),
+        base_directory_(std::move(base_directory)) {
     builder_.plan().job_name = std::move(name);
   }
   Job(const Job&) = delete;
@@ -53,7 +59,8 @@ class Job {
   // Where results go: csv_files(job.output()). Declares --output, which must be given, and
   // --overwrite.
   [[nodiscard]] OutputDirectory output() {
-    std::string path = option<std::string>("output", "directory for the results");
+    std::string path =
+        made_absolute("output", option<std::string>("output", "directory for the results"));
     return {std::move(path), option<bool>("overwrite", "replace results that are there", false)};
   }
   // How text files are cut for their readers: text_files(input).with_split_size(job.split_size()).
@@ -85,6 +92,7 @@ class Job {
     node.factory = [source] { return source.make_reader(); };
     node.make_enumerator = [source] { return source.make_enumerator(); };
     node.check = [source] { return source.check(); };
+    if constexpr (requires { source.paths(); }) node.paths = source.paths();
     node.outputs.push_back(port_type_of<T>());
     node.output_names.emplace_back();
     return Stream<T>(builder_, {Origin{builder_.add(std::move(node)), {}, {}, nullptr}});
@@ -107,8 +115,17 @@ class Job {
     return otherwise;
   }
 
+  [[nodiscard]] std::string made_absolute(const std::string& option_name, std::string path) {
+    const std::filesystem::path given(path);
+    if (base_directory_.empty() || path.empty() || given.is_absolute()) return path;
+    path = (base_directory_ / given).string();
+    options_.resolve(option_name, path);
+    return path;
+  }
+
   Options options_;
   std::map<std::string, std::string> shipped_;
+  std::filesystem::path base_directory_;
   std::vector<std::string> ships_;
   PlanBuilder builder_;
 };

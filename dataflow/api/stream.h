@@ -280,7 +280,7 @@ class Stream : public StepSettings<Stream<T>> {
     node.factory = [sink] { return sink.template make_writer<T>(); };
     node.make_committer = [sink] { return sink.make_committer(); };
     node.check = [sink] { return sink.check(); };
-    if constexpr (requires { sink.directory(); }) node.output_directory = sink.directory();
+    if constexpr (requires { sink.paths(); }) node.paths = sink.paths();
     node.input_hashers.resize(1);
     return node;
   }

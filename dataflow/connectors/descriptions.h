@@ -19,6 +19,7 @@ namespace weir {
 //   check()            run at submission: whether the inputs exist and can be read
 //   bounded()          whether the source ends by itself
 //   make_enumerator()  called once per job; make_reader() once per subtask
+//   paths()            if it reads files: their paths or patterns as given, std::vector<std::string>. May be missing
 template <class S>
 concept SourceDescription = std::copy_constructible<S> && requires(const S& source) {
   typename S::value_type;
@@ -34,7 +35,8 @@ concept SourceDescription = std::copy_constructible<S> && requires(const S& sour
 //   check()                  run at submission: whether the output can be made
 //   make_writer<T>()         called once per subtask
 //   make_committer()         called once per job; null when there is nothing to commit
-//   directory()              if it has one: where it writes, which must be its own
+//   paths()                  if it writes files: where, as given, std::vector<std::string>; directories are its own.
+//                            May be missing
 template <class S, class T>
 concept SinkDescription = std::copy_constructible<S> && requires(const S& sink) {
   { sink.describe() } -> std::same_as<std::string>;

@@ -159,8 +159,6 @@ class FileSink {
   [[nodiscard]] std::string describe() const {
     return std::string(Format::name) + " files in " + directory_;
   }
-  // Whose content is the sink's alone.
-  [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] Result<void> check() const {
     if (options_.header && !Format::has_header) {
       return Error{Errc::invalid_plan, describe() + ": only CSV files have a header; leave it out"};
@@ -169,6 +167,7 @@ class FileSink {
     WEIR_TRY(options_.rolling.check(describe()));
     return check_output(directory_, options_.overwrite);
   }
+  [[nodiscard]] std::vector<std::string> paths() const { return {directory_}; }
   template <RowWritable T>
   [[nodiscard]] std::unique_ptr<SinkOperator> make_writer() const {
     PartFileOptions options{.rolling = options_.rolling, .header = {}};

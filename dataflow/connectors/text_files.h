@@ -54,6 +54,7 @@ class TextFiles {
   [[nodiscard]] std::string describe() const;
   [[nodiscard]] Result<void> check() const;
   [[nodiscard]] bool bounded() const { return true; }
+  [[nodiscard]] std::vector<std::string> paths() const { return patterns_; }
   [[nodiscard]] std::unique_ptr<SplitEnumerator> make_enumerator() const;
   [[nodiscard]] std::unique_ptr<SourceOperator> make_reader() const;
 

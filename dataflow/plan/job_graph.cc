@@ -6,6 +6,7 @@
 
 #include "base/codec.h"
 #include "base/hash.h"
+#include "base/limits.h"
 #include "state/key_groups.h"
 
 namespace weir {
@@ -21,7 +22,7 @@ JobGraph make_job_graph(const PhysicalPlan& plan) {
   for (const LogicalNode& node : plan.logical.nodes) {
     graph.nodes.push_back({.id = node.id,
                            .name = node.name,
-                           .kind = node.kind,
+                           .kind = node.kind.substr(0, limits::kind_bytes_max),
                            .role = node.role,
                            .commits = node.role == StageRole::sink && node.make_committer});
   }
@@ -61,8 +62,12 @@ Result<void> check_consistent(const JobGraph& graph) {
     return Error{Errc::corrupt_data, "the job graph is damaged: " + what};
   };
   if (graph.nodes.empty() || graph.vertices.empty()) return wrong("it is empty");
+  if (graph.job_name.size() > limits::name_bytes_max) return wrong("the job's name is too long");
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (graph.nodes[i].id.value != i) return wrong("node " + std::to_string(i) + " has another id");
+    if (graph.nodes[i].name.size() > limits::name_bytes_max ||
+        graph.nodes[i].kind.size() > limits::kind_bytes_max)
+      return wrong("a node's name is too long");
     if (graph.nodes[i].role > StageRole::sink) return wrong("a node has an unknown role");
   }
   std::set<NodeId> placed;
@@ -71,6 +76,10 @@ Result<void> check_consistent(const JobGraph& graph) {
     const std::string name = "vertex " + std::to_string(i);
     if (vertex.id.value != i) return wrong(name + " has another id");
     if (vertex.stages.empty()) return wrong(name + " has no steps");
+    constexpr std::size_t arrow_bytes = 5;  // between the names of two steps
+    if (vertex.name.size() > vertex.stages.size() * (limits::name_bytes_max + arrow_bytes) ||
+        vertex.slot_group.size() > limits::name_bytes_max)
+      return wrong(name + " has a name that is too long");
     for (const NodeId stage : vertex.stages) {
       if (stage.value >= graph.nodes.size()) return wrong(name + " has an unknown step");
       if (!placed.insert(stage).second) return wrong("a step is in two places");

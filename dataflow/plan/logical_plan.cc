@@ -55,9 +55,21 @@ class Validation {
     }
   }
 
+  void check_length(const std::string& what, const std::string& name) {
+    if (name.size() <= limits::name_bytes_max) return;
+    mistakes_.push_back("the name of " + what + " has " + std::to_string(name.size()) +
+                        " bytes: at most " + std::to_string(limits::name_bytes_max) +
+                        " are possible");
+  }
+
   void check_names() {
+    check_length("the job", plan_.job_name);
     std::map<std::string, int> uses;
     for (const LogicalNode& node : plan_.nodes) {
+      const std::string whose =
+          quoted(node.name.size() <= 40 ? node.name : node.name.substr(0, 40) + "…");
+      check_length("the step " + whose, node.name);
+      check_length("the slot group of " + whose, node.slot_group);
       if (node.stateful && !node.name_given) {
         mistakes_.push_back(
             "a " + node.kind +
@@ -141,14 +153,19 @@ class Validation {
   void check_output_directories() {
     for (const LogicalNode& node : plan_.nodes) {
       for (const LogicalNode& other : plan_.nodes) {
-        if (node.id >= other.id || node.output_directory.empty() ||
-            other.output_directory.empty() ||
-            !overlap(node.output_directory, other.output_directory)) {
-          continue;
-        }
+        if (node.id < other.id && node.role == StageRole::sink && other.role == StageRole::sink)
+          check_apart(node, other);
+      }
+    }
+  }
+
+  void check_apart(const LogicalNode& node, const LogicalNode& other) {
+    for (const std::string& path : node.paths) {
+      for (const std::string& other_path : other.paths) {
+        if (!overlap(path, other_path)) continue;
         mistakes_.push_back(quoted(node.name) + " and " + quoted(other.name) +
-                            " would write into each other's output ('" + node.output_directory +
-                            "' and '" + other.output_directory +
+                            " would write into each other's output ('" + path + "' and '" +
+                            other_path +
                             "'): give each a directory of its own, or union them before one sink");
       }
     }

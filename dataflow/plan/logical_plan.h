@@ -39,7 +39,9 @@ struct LogicalNode {
   CommitterFactory make_committer;      // of sinks; may be empty
   std::function<Result<void>()> check;  // of sources and sinks, before the job runs; may be empty
   bool bounded = true;                  // of sources
-  std::string output_directory;         // of sinks that have one to themselves; else empty
+  // Of sources and sinks: the files and directories that they read or write, as they were given. Those of sinks are their
+  // own: no other sink writes there.
+  std::vector<std::string> paths;
 
   std::vector<PortType> outputs;          // port 0 is the main one
   std::vector<std::string> output_names;  // of the same ports; "" for the main one

@@ -85,6 +85,33 @@ TEST(Diagnosis, names_a_source_that_nothing_holds_up) {
   EXPECT_TRUE(found[0].backpressured.empty());
 }
 
+TEST(Diagnosis, names_a_vertex_that_cannot_keep_up_before_anything_waits_for_it) {
+  SampleJob job;
+  job.spends(0, 0.1, 0);
+  job.spends(1, 0.99, 0);
+  job.now(1, 0).queued_bytes = 300;  // the windows are far from full
+  const auto found = findings_of<Bottleneck>(diagnose(job.sample));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].vertex, VertexId{1});
+  EXPECT_TRUE(found[0].backpressured.empty());
+}
+
+TEST(Diagnosis, does_not_blame_a_busy_vertex_whose_input_is_empty) {
+  SampleJob job;
+  job.spends(1, 0.99, 0);
+  EXPECT_TRUE(diagnose(job.sample).findings.empty());
+}
+
+TEST(Diagnosis, of_a_job_that_has_no_slots_says_what_it_waits_for) {
+  SampleJob job;
+  job.sample.now.status.progress.waiting_for = "3 slots (2 free of 2)";
+  const Diagnosis diagnosis = diagnose(job.sample);
+  const auto found = findings_of<WaitsForSlots>(diagnosis);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].for_what, "3 slots (2 free of 2)");
+  EXPECT_EQ(diagnosis.findings.size(), 1U);
+}
+
 TEST(Diagnosis, needs_two_looks_for_bottlenecks) {
   SampleJob job;
   job.spends(0, 0, 0.97);

@@ -79,6 +79,20 @@ TEST(EdgeTraffic, adds_up_producers_and_consumers) {
   EXPECT_DOUBLE_EQ(*traffic.records_per_second, 200);
 }
 
+TEST(Settled, tasks_that_have_ended_have_nothing_in_flight) {
+  SampleJob job;
+  for (TaskInfo& task : job.sample.now.tasks) {
+    task.report.queued_bytes = task.report.in_flight_bytes = 10;
+    for (ExchangeReport& exchange : task.report.exchanges) exchange.in_flight_bytes = 10;
+  }
+  job.sample.now.tasks[0].state = TaskState::finished;
+  const JobDetails details = settled(job.sample.now);
+  EXPECT_EQ(details.tasks[0].report.in_flight_bytes, 0U);
+  EXPECT_EQ(details.tasks[0].report.queued_bytes, 0U);
+  EXPECT_EQ(details.tasks[0].report.exchanges[0].in_flight_bytes, 0U);
+  EXPECT_EQ(details.tasks[1].report.in_flight_bytes, 10U);
+}
+
 TEST(FindTasks, knows_the_ways_to_name_them) {
   const JobGraph graph = sample_graph();
   EXPECT_EQ(find_tasks(graph, "count (2/2)"), (std::vector<TaskId>{{{1}, {1}}}));

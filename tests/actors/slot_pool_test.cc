@@ -43,13 +43,41 @@ TEST(SlotPool, spreads_a_job_over_task_managers) {
 
 TEST(SlotPool, a_small_request_does_not_overtake_a_large_one) {
   SlotPool pool;
+  (void)pool.add_task_manager(left, 3);
+  (void)pool.request(first, 1);
+  EXPECT_TRUE(pool.request(second, 3).empty());
+  EXPECT_TRUE(pool.request(third, 1).empty());
+  EXPECT_FALSE(pool.waiting(second)->behind);
+  EXPECT_EQ(pool.waiting(third)->behind, second);
+  EXPECT_EQ(pool.waiting(third)->count, 1U);
+  const auto grants = pool.release(first);
+  ASSERT_EQ(grants.size(), 1U);
+  EXPECT_EQ(grants[0].job, second);
+}
+
+TEST(SlotPool, a_request_for_more_than_there_is_holds_nobody_up) {
+  SlotPool pool;
   (void)pool.add_task_manager(left, 2);
   EXPECT_TRUE(pool.request(first, 3).empty());
-  EXPECT_TRUE(pool.request(second, 1).empty());
-  const auto grants = pool.add_task_manager(right, 2);
-  ASSERT_EQ(grants.size(), 2U);
+  EXPECT_FALSE(pool.waiting(first)->fits_total);
+  const auto grants = pool.request(second, 1);
+  ASSERT_EQ(grants.size(), 1U);
+  EXPECT_EQ(grants[0].job, second);
+  EXPECT_FALSE(pool.waiting(second));
+}
+
+TEST(SlotPool, a_request_has_its_place_again_when_there_is_enough_in_total) {
+  SlotPool pool;
+  (void)pool.add_task_manager(left, 2);
+  EXPECT_TRUE(pool.request(first, 3).empty());
+  (void)pool.request(second, 2);
+  EXPECT_TRUE(pool.request(third, 1).empty());
+  EXPECT_FALSE(pool.waiting(third)->behind);
+  EXPECT_TRUE(pool.add_task_manager(right, 1).empty()) << "the slot that came is the first's";
+  EXPECT_EQ(pool.waiting(third)->behind, first);
+  const auto grants = pool.release(second);
+  ASSERT_EQ(grants.size(), 1U);
   EXPECT_EQ(grants[0].job, first);
-  EXPECT_EQ(grants[1].job, second);
 }
 
 TEST(SlotPool, released_slots_go_to_who_waits) {
@@ -65,7 +93,8 @@ TEST(SlotPool, released_slots_go_to_who_waits) {
 
 TEST(SlotPool, a_withdrawn_request_lets_those_behind_it_go) {
   SlotPool pool;
-  (void)pool.add_task_manager(left, 1);
+  (void)pool.add_task_manager(left, 3);
+  (void)pool.request(second, 2);
   EXPECT_TRUE(pool.request(first, 3).empty());
   EXPECT_TRUE(pool.request(third, 1).empty());
   const auto grants = pool.release(first);
@@ -80,6 +109,18 @@ TEST(SlotPool, slots_of_a_lost_task_manager_do_not_come_back) {
   EXPECT_TRUE(pool.remove_task_manager(left).empty());
   EXPECT_TRUE(pool.release(first).empty());
   EXPECT_EQ(pool.total_slots(), 0U);
+}
+
+TEST(SlotPool, a_job_that_lost_slots_and_cannot_have_all_again_holds_nobody_up) {
+  SlotPool pool;
+  (void)pool.add_task_manager(left, 3);
+  (void)pool.add_task_manager(right, 3);
+  (void)pool.request(first, 4);
+  (void)pool.remove_task_manager(right);
+  ASSERT_EQ(pool.free_slots(left), 1U);
+  EXPECT_TRUE(pool.request(first, 2).empty());
+  EXPECT_FALSE(pool.waiting(first)->fits_total) << "it has two of three, and wants four";
+  EXPECT_EQ(pool.request(second, 1).size(), 1U);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The apps give the same rows on a cluster of two workers as in one process.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -11,6 +12,10 @@
 
 namespace weir {
 namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
 
 const std::string data = std::string(WEIR_SOURCE_DIR) + "/apps/data/";
 const std::string large_inputs = std::string(WEIR_SOURCE_DIR) + "/../shared/data/";
@@ -36,7 +41,8 @@ class OnTwoWorkers : public testing::TestWithParam<Way> {
     command.push_back(cluster_.file(name));
     const auto there = cluster_.run(command);
     EXPECT_EQ(there.exit_code, 0);
-    EXPECT_EQ(there.err, "");
+    EXPECT_THAT(lines_of(there.err),
+                ElementsAre(HasSubstr("submitted as job "), StartsWith("FINISHED  ")));
     EXPECT_EQ(there.out, "");
 
     arguments.push_back(cluster_.file(name + "-here"));

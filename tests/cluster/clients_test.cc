@@ -6,6 +6,7 @@
 #include <csignal>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -63,12 +64,13 @@ TEST_F(Clients, that_find_no_master_say_so_soon) {
   const MonotonicTime begin = system_clock().now();
   const auto client = cluster_.run(job());
   EXPECT_EQ(client.exit_code, 1);
-  EXPECT_THAT(client.err, AllOf(HasSubstr(cluster_.address()), HasSubstr("Connection refused")));
+  EXPECT_THAT(client.err, AllOf(HasSubstr(cluster_.address()), HasSubstr("Connection refused"),
+                                HasSubstr("node --role master --listen " + cluster_.address())));
   EXPECT_LT(system_clock().now() - begin, 10s);
 }
 
 TEST_F(Clients, that_are_interrupted_without_a_terminal_cancel_the_job) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const auto client = cluster_.start(endless_job());
     ASSERT_TRUE(cluster_.has_task_processes(2));
     client->send_signal(signal);
@@ -96,7 +98,10 @@ TEST_F(Clients, are_shown_the_rows_that_the_job_prints) {
   command.insert(command.end(), {"--print", "true", "--records", "5000"});
   const auto client = cluster_.run(command);
   EXPECT_EQ(client.exit_code, 0);
-  EXPECT_EQ(client.err, "");
+  const auto said = lines_of(client.err);
+  ASSERT_EQ(said.size(), 2U) << client.err;
+  EXPECT_THAT(said[0], HasSubstr("misbehaving: submitted as job "));
+  EXPECT_THAT(said[1], HasSubstr("FINISHED  5,000 records"));
   const auto rows = lines_of(client.out);
   EXPECT_EQ(rows.size(), 5000U);
   EXPECT_TRUE(rows.front().starts_with("1> ") || rows.front().starts_with("2> "));
@@ -110,6 +115,76 @@ TEST_F(Clients, are_shown_the_rows_that_were_printed_before_a_failure) {
   EXPECT_EQ(client.exit_code, 1);
   EXPECT_THAT(client.err, HasSubstr("the record is not to my taste"));
   EXPECT_GT(lines_of(client.out).size(), 100U);
+}
+
+// A shell gives the client a standard output that takes nothing, or nothing any more.
+TEST_F(Clients, that_cannot_show_the_rows_fail_and_cancel_the_job) {
+  const std::vector<std::pair<std::string, std::string>> outputs{
+      {"exec \"$@\" > /dev/full", "No space left on device"},
+      {"{ \"$@\"; echo $? >&2; } | true", "Broken pipe"}};
+  for (const auto& [script, reason] : outputs) {
+    Command command{"/bin/sh", "-c", script, "sh"};
+    const Command printing = endless_job();
+    command.insert(command.end(), printing.begin(), printing.end());
+    command.insert(command.end(), {"--print", "true"});
+    const auto client = cluster_.start(command);
+    const auto code = client->exit_code();
+    EXPECT_THAT(client->err(), AllOf(HasSubstr("cannot write to standard output: " + reason),
+                                     HasSubstr("the job was cancelled")));
+    EXPECT_TRUE(code == 1 || client->err().ends_with("\n1\n")) << client->err();
+    EXPECT_TRUE(cluster_.has_task_processes(0));
+    EXPECT_EQ(cluster_.connect()->jobs()->ended.back().state, JobState::canceled);
+  }
+}
+
+TEST_F(Clients, whose_master_does_not_answer_say_what_may_be_the_matter) {
+  const auto cluster = cluster_.connect();
+  cluster_.master().send_signal(SIGSTOP);
+  const auto jobs = cluster->jobs();
+  const auto other = cluster_.run(job());
+  cluster_.master().send_signal(SIGCONT);
+  EXPECT_THAT(jobs.error().message, HasSubstr("it may be stopped or overloaded"));
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_THAT(other.err, HasSubstr("stopped or overloaded"));
+}
+
+TEST_F(Clients, whose_jobs_want_more_than_there_is_do_not_hold_up_others) {
+  const auto large = cluster_.start(endless_job("large", "3"));
+  ASSERT_TRUE(soon([&] {
+    return large->err().find("waits for 3 slots (2 free of 2), more than all workers have") !=
+           std::string::npos;
+  }));
+  const auto small = cluster_.run(job("small"));
+  EXPECT_EQ(small.exit_code, 0) << small.err;
+  EXPECT_TRUE(large->is_running());
+}
+
+TEST_F(Clients, that_queue_behind_another_job_are_told_which) {
+  const JobId running = cluster_.submit(endless_job("running", "1"));
+  ASSERT_TRUE(cluster_.runs(running));
+  const JobId wide = cluster_.submit(endless_job("wide", "2"));
+  const auto behind = cluster_.start(job("behind", "1"));
+  ASSERT_TRUE(soon([&] {
+    return behind->err().find("waits for 1 slot (1 free of 2), behind job " + to_string(wide) +
+                              ", which waits for 2; gives up at ") != std::string::npos;
+  })) << behind->err();
+  cluster_.cancel(wide);
+  EXPECT_EQ(behind->exit_code(), 0) << behind->err();
+}
+
+TEST(ClientsOfAnEmptyCluster, are_told_how_to_start_a_worker) {
+  TestCluster cluster({.workers = 0});
+  const auto client =
+      cluster.start({test_job("misbehaving"), "--slot-timeout", "2s", "--parallelism", "1"});
+  EXPECT_EQ(client->exit_code(), 1);
+  EXPECT_THAT(client->err(),
+              HasSubstr("waits for 1 slot (0 free of 0), but there is no worker: start one with "
+                        "node --role worker --join " +
+                        cluster.address()));
+  const auto job = cluster.connect()->jobs()->ended.at(0).job;
+  ASSERT_EQ(cluster.details(job).exceptions.size(), 1U);
+  EXPECT_EQ(cluster.details(job).exceptions[0].error.code, Errc::not_enough_slots);
+  EXPECT_THAT(cluster.master().err(), HasSubstr("FAILED: no resources: the job waited 2 s"));
 }
 
 TEST_F(Clients, wait_for_slots_and_are_told_what_was_missing_when_they_give_up) {

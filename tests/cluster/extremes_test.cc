@@ -10,6 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "actors/run.h"
+#include "dataflow/api/weir.h"
+#include "dataflow/plan/job_graph.h"
 #include "tests/support/cluster.h"
 
 namespace weir {
@@ -63,6 +66,34 @@ TEST_F(Extremes, a_record_of_200_MB_that_has_to_cross_processes_is_refused_with_
               AllOf(HasSubstr("a batch of 2097152"), HasSubstr("make its records smaller")));
   EXPECT_TRUE(cluster_.is_empty(cluster_.file("out")));
   EXPECT_TRUE(cluster_.has_task_processes(0));
+}
+
+TEST_F(Extremes, names_and_options_that_no_message_should_carry_are_refused_by_the_client) {
+  const auto named = run({"--name", std::string(300, 'n')});
+  EXPECT_EQ(named.exit_code, 2);
+  EXPECT_THAT(named.err, HasSubstr("the name of the job has 300 bytes: at most 200 are possible"));
+  const std::string config =
+      cluster_.write("large.toml", "misbehave = \"" + std::string(2 << 20, 'x') + "\"\n");
+  const auto large = run({"--config", config});
+  EXPECT_EQ(large.exit_code, 2);
+  EXPECT_THAT(large.err, HasSubstr("the longest of them --misbehave: at most 1.0 MB are possible"));
+  EXPECT_TRUE(cluster_.connect()->jobs()->ended.empty());
+}
+
+TEST_F(Extremes, a_submission_of_any_size_ends_neither_client_nor_master) {
+  Job job("any");
+  job.source("numbers", from_sequence(1, 10)).to("out", discard());
+  const auto graph = make_job_graph(**make_plan(job, {.parallelism = 1}));
+  const auto client = cluster_.connect();
+  for (const std::size_t megabytes : {20U, 70U}) {
+    JobProgram program;
+    program.options["huge"].text = std::string(megabytes << 20, 'x');
+    const auto submitted = client->submit({1}, graph, {}, program);
+    ASSERT_FALSE(submitted);
+    EXPECT_EQ(submitted.error().code, Errc::too_large);
+    EXPECT_THAT(submitted.error().message, HasSubstr("at most 16.0 MB are possible"));
+  }
+  EXPECT_EQ(run({"--records", "1"}).exit_code, 0);
 }
 
 TEST_F(Extremes, a_shipped_file_is_read_from_its_copy_on_the_worker) {

@@ -224,6 +224,12 @@ TEST_F(LimitedFailures, allocation_without_end_ends_the_task_process_only_and_is
                     HasSubstr("ran into its memory limit of 256 MiB")));
 }
 
+TEST_F(LimitedFailures, what_lacks_memory_outside_of_user_functions_is_told_as_that) {
+  for (const char* how : {"allocate-elsewhere", "threads"}) {
+    EXPECT_THAT(failure_of(job(how)), AllOf(HasSubstr("256"), HasSubstr("emory"))) << how;
+  }
+}
+
 TEST(SideBySide, a_job_that_crashes_again_and_again_does_not_disturb_the_one_beside_it) {
   TestCluster cluster({.slots = 2});
   const std::size_t crashes = std::getenv("WEIR_LONG") != nullptr ? 100 : 30;

@@ -198,7 +198,7 @@ TEST_F(FrozenNodes, a_frozen_worker_that_is_killed_is_gone) {
 }
 
 TEST_F(FrozenNodes, a_frozen_master_is_left_and_found_again_when_it_thaws) {
-  (void)submit_endless_job();
+  const JobId job = submit_endless_job();
   cluster_.master().send_signal(SIGSTOP);
   EXPECT_TRUE(cluster_.has_task_processes(0));
   for (std::size_t i = 0; i < 2; ++i) {
@@ -209,6 +209,7 @@ TEST_F(FrozenNodes, a_frozen_master_is_left_and_found_again_when_it_thaws) {
   }
   cluster_.master().send_signal(SIGCONT);
   EXPECT_TRUE(cluster_.has_workers(2));
+  expect_failed(job, AllOf(HasSubstr("gave this master up"), HasSubstr("stopped or overloaded")));
   expect_that_a_new_job_runs();
 }
 

@@ -176,6 +176,7 @@ TEST_F(ToolsOnACluster, mistakes_name_the_argument) {
     EXPECT_EQ(result.out, "");
   };
   expect(cluster_.job({"show", "nothing"}), 1, "no job 'nothing'");
+  expect(cluster_.job({"show", "1f"}), 1, "three digits or more");
   expect(cluster_.job({"show"}), 2, "JOB");
   expect(cluster_.job({"lst"}), 2, "lst");
   expect(cluster_.job({}), 2, "the command is missing");

@@ -71,6 +71,10 @@ void touch_forbidden_memory() {
   while (true) all.emplace_back(std::size_t{4} << 20, 'x');
 }
 
+[[noreturn]] void start_threads_without_end() {
+  while (true) std::thread([] { std::this_thread::sleep_for(1h); }).detach();
+}
+
 // A process of the process's own, which holds on to its output files and does not watch the liveness pipe.
 void leave_a_child(const std::string& mark) {
   if (::fork() != 0) return;
@@ -89,6 +93,8 @@ void misbehave(const std::string& how, const std::string& mark) {
   if (how == "exit") exit_beside_threads();
   if (how == "exit-0") std::_Exit(0);
   if (how == "allocate") allocate_without_end();
+  if (how == "allocate-elsewhere") std::thread(allocate_without_end).join();
+  if (how == "threads") start_threads_without_end();
   if (how == "loop") loop_for_ever();
   if (how == "wait") std::this_thread::sleep_for(1h);
   if (how == "leave-child") leave_a_child(mark);

@@ -188,6 +188,13 @@ std::string cannot_connect(std::uint16_t port) {
   return "cannot connect to " + localhost + ':' + std::to_string(port) + ": ";
 }
 
+std::string nobody_listens(std::uint16_t port) {
+  return cannot_connect(port) +
+         "Connection refused: is a master running there? Start one with node --role master "
+         "--listen 127.0.0.1:" +
+         std::to_string(port);
+}
+
 TEST(Gate, requests_pass_between_members) {
   Node server;
   Node client;
@@ -270,8 +277,7 @@ TEST(Gate, a_destroyed_gate_does_not_listen) {
   }
   caf::anon_send_exit(server, caf::exit_reason::user_shutdown);
   Node client;
-  EXPECT_EQ(client.gate.connect(localhost, port).error().message,
-            cannot_connect(port) + "Connection refused");
+  EXPECT_EQ(client.gate.connect(localhost, port).error().message, nobody_listens(port));
 }
 
 TEST(Gate, nobody_listening_is_said_plainly) {
@@ -283,8 +289,8 @@ TEST(Gate, nobody_listening_is_said_plainly) {
   Node client;
   const auto remote = client.gate.connect(localhost, port);
   ASSERT_FALSE(remote);
-  EXPECT_EQ(remote.error().message, cannot_connect(port) + "Connection refused");
-  EXPECT_EQ(remote.error().code, Errc::system);
+  EXPECT_EQ(remote.error().message, nobody_listens(port));
+  EXPECT_EQ(remote.error().code, Errc::cluster_unreachable);
 }
 
 TEST(Gate, a_host_that_does_not_exist_is_said_plainly) {
@@ -365,7 +371,8 @@ TEST(Gate, a_silent_server_is_not_waited_for) {
   EXPECT_EQ(remote.error().code, Errc::timeout);
   EXPECT_EQ(remote.error().message,
             cannot_connect(silent.port()) +
-                "it said 0 of 32 bytes of a preamble within 200 ms: is it a Weir master?");
+                "it said 0 of 32 bytes of a preamble within 200 ms: is it a Weir master? One that "
+                "is stopped or overloaded says nothing either");
 }
 
 TEST(Gate, a_member_that_is_silent_after_its_preamble_is_not_waited_for) {
@@ -382,7 +389,9 @@ TEST(Gate, a_member_that_is_silent_after_its_preamble_is_not_waited_for) {
   ASSERT_FALSE(remote);
   EXPECT_EQ(remote.error().code, Errc::timeout);
   EXPECT_EQ(remote.error().message,
-            cannot_connect(port) + "it said its preamble, and nothing after it in time");
+            cannot_connect(port) +
+                "it said its preamble, and nothing after it in time: it may be "
+                "stopped or overloaded");
   mute.reset();
   kept.clear();
   EXPECT_TRUE(soon([&] { return open_descriptors() < descriptors; }));

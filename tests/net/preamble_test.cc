@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <vector>
 
@@ -115,7 +116,19 @@ TEST_F(SecretFile, that_is_absent_a_folder_short_or_huge_is_named) {
     ASSERT_FALSE(refused) << path;
     EXPECT_EQ(refused.error().code, Errc::bad_option);
     EXPECT_NE(refused.error().message.find(path), std::string::npos) << refused.error().message;
+    EXPECT_EQ(refused.error().message.find("Success"), std::string::npos);
   }
+  EXPECT_NE(read_secret_file(paths[0]).error().message.find("No such file"), std::string::npos);
+  EXPECT_NE(read_secret_file(paths[1]).error().message.find("Is a directory"), std::string::npos);
+}
+
+TEST_F(SecretFile, that_others_can_read_is_named_with_a_remedy) {
+  write(secret);
+  std::filesystem::permissions(path_, std::filesystem::perms(0600));
+  EXPECT_FALSE(find_secret_readers(path_));
+  std::filesystem::permissions(path_, std::filesystem::perms(0640));
+  EXPECT_NE(find_secret_readers(path_)->find("chmod 600 " + path_), std::string::npos);
+  EXPECT_FALSE(find_secret_readers(path_ + "_absent"));
 }
 
 }  // namespace

@@ -37,6 +37,17 @@ TEST(LogicalPlan, needs_a_step) {
   EXPECT_THAT(mistakes(job), ElementsAre("the job has no steps: begin with job.source(…)"));
 }
 
+TEST(LogicalPlan, names_are_short) {
+  Job job(std::string(201, 'j'));
+  numbers(job, std::string(201, 's')).to("out", discard()).slot_group(std::string(201, 'g'));
+  EXPECT_THAT(
+      mistakes(job),
+      ElementsAre("the name of the job has 201 bytes: at most 200 are possible",
+                  "the name of the step '" + std::string(40, 's') +
+                      "…' has 201 bytes: at most 200 are possible",
+                  "the name of the slot group of 'out' has 201 bytes: at most 200 are possible"));
+}
+
 TEST(LogicalPlan, settings_must_be_possible) {
   Job job("test");
   numbers(job).to("out", discard());
