@@ -19,7 +19,7 @@
 #include "dataflow/operators/process.h"
 #include "dataflow/operators/rolling.h"
 #include "dataflow/plan/plan_builder.h"
-#include "dataflow/window/window.h"
+#include "dataflow/window/tumbling.h"
 
 namespace weir {
 
@@ -88,11 +88,7 @@ class KeyedStream : public BuiltInAggregates<KeyedStream<T, Selector>, T> {
   }
 
   [[nodiscard]] WindowedStream<T, Selector> window(Tumbling windows) const {
-    if (!windows.is_possible()) {
-      builder_->add_mistake("a tumbling window has the size " +
-                            std::to_string(windows.size().count()) +
-                            " ms: it must be above 0, and its offset below it");
-    }
+    if (const auto mistake = windows.mistake()) builder_->add_mistake(*mistake);
     return WindowedStream<T, Selector>(*this, windows);
   }
 

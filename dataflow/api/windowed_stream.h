@@ -10,7 +10,7 @@
 #include "dataflow/api/keyed_stream.h"
 #include "dataflow/api/results.h"
 #include "dataflow/operators/tumbling_window.h"
-#include "dataflow/window/window.h"
+#include "dataflow/window/tumbling.h"
 
 namespace weir {
 

@@ -8,7 +8,7 @@
 #include "dataflow/api/aggregates.h"
 #include "dataflow/operators/keyed.h"
 #include "dataflow/output.h"
-#include "dataflow/window/window.h"
+#include "dataflow/window/tumbling.h"
 #include "state/keyed_table.h"
 #include "state/namespaced_tables.h"
 

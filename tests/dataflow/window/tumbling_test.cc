@@ -1,10 +1,9 @@
-#include "dataflow/window/window.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
 
 #include "base/random.h"
+#include "dataflow/window/tumbling.h"
 
 namespace weir {
 namespace {
