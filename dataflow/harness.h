@@ -22,7 +22,8 @@
 //
 //   StreamHarness<Reading, Alert> restored(describe, {.restored = harness.snapshot()});
 //
-// It has the state of all steps, in whatever parallelism they have now, and no watermark yet.
+// It has the state of all steps, in whatever parallelism they have now. Keyed steps know how far the watermark had come: what
+// was late is late, and watermarks that are not beyond it say nothing.
 //
 // Every call runs the piece until it has nothing left to do, so what came of it can be taken at
 // once. The first failure (of the plan, or of a function) ends the run: status() has it, and calls

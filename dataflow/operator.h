@@ -55,6 +55,8 @@ struct OperatorContext {
   OperatorMetrics* metrics = nullptr;  // never null once open() is called
   // Where all state of the instance is: never null once open() is called. Outlives the instance.
   StateBackend* state = nullptr;
+  // Of a keyed operator that goes on from a snapshot: the watermark that it had processed. No earlier one follows.
+  EventTime watermark = EventTime::min();
   bool strict = false;  // input that does not parse fails the task instead of being counted
   // Says something to the people who run the job: into the log, with the task's name. From any
   // thread.

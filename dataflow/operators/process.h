@@ -211,6 +211,7 @@ class KeyedProcessOperator final : public Operator, private TimerService {
   [[nodiscard]] Result<void> open(const OperatorContext& context) override {
     operator_context_ = &context;
     scope_.clock = context.clock;
+    scope_.watermark = context.watermark;
     const KeyedStateScope<K> states{*context.state, current_, *context.clock};
     std::uint16_t port = 0;
     std::vector<std::string> timers;

@@ -34,6 +34,7 @@ class TumblingWindowOperator final : public Operator {
     auto open = context.state->windows<Window, K, Accumulator>("windows");
     if (!open) return open.error();
     open_ = *std::move(open);
+    watermark_ = context.watermark;
     return {};
   }
 

@@ -63,6 +63,17 @@ Result<void> OperatorChain::open_source(Stage& stage) {
   return {};
 }
 
+// Instances of before may have been at different watermarks; keys of any of them may be here now, so the least counts.
+Result<void> OperatorChain::open_keyed(Stage& stage) {
+  auto watermark = stage.state->list<EventTime>("watermark reached", StateKind::union_list);
+  if (!watermark) return watermark.error();
+  stage.watermark = *std::move(watermark);
+  const auto least = std::ranges::min_element(*stage.watermark);
+  stage.context.watermark = least == stage.watermark->end() ? EventTime::min() : *least;
+  stage.watermark->assign(1, stage.context.watermark);
+  return stage.op->open(stage.context);
+}
+
 Result<void> OperatorChain::open() {
   // From the end, so that whatever an operator puts out finds its consumers ready.
   for (std::size_t i = stages_.size(); i-- > 0;) {
@@ -70,6 +81,7 @@ Result<void> OperatorChain::open() {
     try {
       stage.op = stage.spec->factory();  // copies the user's function
       WEIR_TRY(stage.spec->role == StageRole::source ? open_source(stage)
+               : stage.spec->keyed                   ? open_keyed(stage)
                                                      : stage.op->open(stage.context));
       WEIR_TRY(stage.state->check_all_claimed());
     } catch (...) {
@@ -188,7 +200,12 @@ Result<StepResult> OperatorChain::process_batch(Stage& stage, InputPort port, Ba
 Result<StepResult> OperatorChain::process_control(Stage& stage, InputPort port,
                                                   const Element& element, Outputs& out) {
   if (const auto* watermark = std::get_if<Watermark>(&element)) {
-    return stage.op->on_watermark(watermark->time, out);
+    if (stage.watermark == nullptr) return stage.op->on_watermark(watermark->time, out);
+    EventTime& reached = stage.watermark->front();
+    if (watermark->time <= reached) return StepResult::done;  // read again after a restore
+    auto result = stage.op->on_watermark(watermark->time, out);
+    if (result && *result == StepResult::done) reached = watermark->time;
+    return result;
   }
   if (const auto* status = std::get_if<WatermarkStatus>(&element)) {
     return stage.op->on_idle(status->idle, out);
