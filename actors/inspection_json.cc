@@ -66,6 +66,7 @@ Json summary_json(const JobDetails& job) {
           {"records_read", progress.records_read},
           {"bad_records", progress.bad_records},
           {"late_records_dropped", progress.late_records_dropped},
+          {"records_ahead", progress.records_ahead},
           {"watermark", progress.watermark ? watermark_json(*progress.watermark) : Json()},
           {"waiting_for", text_or_null(progress.waiting_for)},
           {"error", error_json(job.status.error)}};
@@ -104,6 +105,7 @@ Json task_json(const JobSample& sample, const TaskInfo& task) {
           {"bytes_out_per_second", of(&TaskActivity::bytes_out)},
           {"bad_records", report.bad_records},
           {"late_records_dropped", report.late_records_dropped},
+          {"records_ahead", report.records_ahead},
           {"watermark", watermark_json(report.watermark)},
           {"queued_bytes", report.queued_bytes},
           {"in_flight_bytes", report.in_flight_bytes},

@@ -492,6 +492,7 @@ JobProgress JobManager::progress() const {
     }
     progress.bad_records += report.bad_records;
     progress.late_records_dropped += report.late_records_dropped;
+    progress.records_ahead += report.records_ahead;
     if (graph.is_last(id.vertex) && !source) {
       if (!progress.watermark || report.watermark < *progress.watermark)
         progress.watermark = report.watermark;

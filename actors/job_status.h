@@ -99,6 +99,7 @@ struct TaskReport {
   std::uint64_t read_units = 0;        // of a source: see SourceOperator::read_units
   std::uint64_t bad_records = 0;
   std::uint64_t late_records_dropped = 0;
+  std::uint64_t records_ahead = 0;         // whose time is not believed
   EventTime watermark = EventTime::min();  // of its input; of a source: that it put out
   std::uint64_t busy_ns = 0;
   std::uint64_t backpressured_ns = 0;  // work waited for room downstream
@@ -122,6 +123,7 @@ struct JobProgress {
   std::optional<EventTime> watermark;        // smallest of the last vertices
   std::uint64_t bad_records = 0;
   std::uint64_t late_records_dropped = 0;
+  std::uint64_t records_ahead = 0;  // whose time is not believed
   std::uint32_t tasks_running = 0;
   std::uint32_t tasks_total = 0;
   std::string waiting_for;  // "4 slots (2 free of 2)", or nothing

@@ -33,6 +33,7 @@ TaskReport make_report(const TaskProbe& probe, MonotonicTime now) {
       .read_units = read(metrics.read_units),
       .bad_records = 0,
       .late_records_dropped = 0,
+      .records_ahead = 0,
       .watermark = {read(metrics.watermark_ms)},
       .busy_ns = read(metrics.busy_ns) + step_ns,
       .backpressured_ns =
@@ -57,6 +58,7 @@ TaskReport make_report(const TaskProbe& probe, MonotonicTime now) {
   for (const OperatorMetrics& metrics_of_operator : probe.operators) {
     report.bad_records += read(metrics_of_operator.bad_records);
     report.late_records_dropped += read(metrics_of_operator.late_records_dropped);
+    report.records_ahead += read(metrics_of_operator.records_ahead);
   }
   return report;
 }

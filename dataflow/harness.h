@@ -124,6 +124,7 @@ class HarnessOutput {
   // Of all steps together.
   [[nodiscard]] std::uint64_t late_records_dropped() const { return run_.late_records_dropped(); }
   [[nodiscard]] std::uint64_t bad_records() const { return run_.bad_records(); }
+  [[nodiscard]] std::uint64_t records_ahead() const { return run_.records_ahead(); }
 
  protected:
   explicit HarnessOutput(HarnessOptions options) : run_(std::move(options)) {}

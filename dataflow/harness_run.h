@@ -90,6 +90,7 @@ class HarnessRun {
     return tasks_ ? tasks_->late_records_dropped() : 0;
   }
   [[nodiscard]] std::uint64_t bad_records() const { return tasks_ ? tasks_->bad_records() : 0; }
+  [[nodiscard]] std::uint64_t records_ahead() const { return tasks_ ? tasks_->records_ahead() : 0; }
 
  private:
   using Kept = std::vector<Element>;

@@ -40,6 +40,8 @@ struct RowRange {
 // Counters that an operator adds to and other threads read.
 struct OperatorMetrics {
   std::atomic<std::uint64_t> late_records_dropped{0};
+  // With a time too far ahead of the clock to be believed: they have not moved the watermark.
+  std::atomic<std::uint64_t> records_ahead{0};
   std::atomic<std::uint64_t> bad_records{0};  // input that did not parse and was skipped
 };
 

@@ -109,22 +109,28 @@ class Stream : public StepSettings<Stream<T>> {
   }
 
   // Gives records their time, extract(const T&) → EventTime or std::chrono::sys_time, and the
-  // stream watermarks.
-  template <class Extract>
-  [[nodiscard]] Stream event_time(Extract extract, WatermarkStrategy strategy) const {
+  // stream watermarks: bounded(5s), monotonous(), punctuated(f), generated(generator).
+  template <class Extract, class Strategy>
+  [[nodiscard]] Stream event_time(Extract extract, Strategy strategy) const {
     static_assert(std::invocable<Extract&, const T&>,
                   "weir: event_time needs a function or member of the record that gives a time");
     static_assert(
         stream_detail::Time<stream_detail::ResultOf<Extract, const T&>>,
         "weir: event_time needs an EventTime or a std::chrono::sys_time; wrap a number of "
         "milliseconds as EventTime{ms}");
-    if (strategy.out_of_orderness < Duration{0}) {
-      builder_->add_mistake("bounded(…) has " + std::to_string(strategy.out_of_orderness.count()) +
-                            " ms of out-of-orderness: it must not be below 0");
-    }
+    static_assert(WatermarksOf<Strategy, T>,
+                  "weir: event_time needs a watermark strategy for these records: monotonous(), "
+                  "bounded(…), punctuated(f) with f(const T&, EventTime) → "
+                  "std::optional<EventTime>, or generated(generator)");
+    if (const auto mistake = strategy.mistake()) builder_->add_mistake(*mistake);
     return then<T>(transform<T>("event time", [extract, strategy] {
-      return std::make_unique<EventTimeOperator<T, Extract>>(extract, strategy);
+      return std::make_unique<EventTimeOperator<T, Extract, Strategy>>(extract, strategy);
     }));
+  }
+  // Gives records the time of the machine at which they are here, and watermarks that follow it.
+  [[nodiscard]] Stream ingestion_time() const {
+    return then<T>(transform<T>("ingestion time",
+                                [] { return std::make_unique<IngestionTimeOperator<T>>(); }));
   }
 
   // Partitions by selector(const T&), or a member, so that all records of a key meet.

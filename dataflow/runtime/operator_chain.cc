@@ -303,8 +303,10 @@ Result<void> OperatorChain::deliver(Stage& stage, const Outputs& out) {
       WEIR_TRY(hand_over(targets.back(), std::move(batch)));
     }
   }
+  // A channel's watermark counts while it is active.
+  if (out.idle() == false) deliver_control(stage, WatermarkStatus{false});
   if (out.watermark()) deliver_control(stage, Watermark{*out.watermark()});
-  if (out.idle()) deliver_control(stage, WatermarkStatus{*out.idle()});
+  if (out.idle() == true) deliver_control(stage, WatermarkStatus{true});
   return {};
 }
 

@@ -324,5 +324,8 @@ std::uint64_t SteppedTasks::late_records_dropped() const {
 std::uint64_t SteppedTasks::bad_records() const {
   return tasks_->total(&OperatorMetrics::bad_records);
 }
+std::uint64_t SteppedTasks::records_ahead() const {
+  return tasks_->total(&OperatorMetrics::records_ahead);
+}
 
 }  // namespace weir

@@ -58,6 +58,7 @@ class SteppedTasks {
   // Sums over all operators.
   [[nodiscard]] std::uint64_t late_records_dropped() const;
   [[nodiscard]] std::uint64_t bad_records() const;
+  [[nodiscard]] std::uint64_t records_ahead() const;
 
  private:
   class Task;
