@@ -24,13 +24,15 @@ struct ContinuousEventTimeTrigger {
     const EventTime end = context.window().max_time();
     if (end <= context.watermark()) return TriggerResult::fire;
     context.set_timer(end);
-    if (!state.next) plan_next(window_start(time, Duration{0}, interval), context, state);
+    if (!state.next) state.next = window_start(time, Duration{0}, interval) + interval;
+    set_timer(context, state);
     return TriggerResult::continue_;
   }
   TriggerResult on_event_time(EventTime time, TriggerContext& context, State& state) const {
     if (time == context.window().max_time()) return TriggerResult::fire;
     if (state.next != time) return TriggerResult::continue_;
-    plan_next(time, context, state);
+    state.next = time + interval;
+    set_timer(context, state);
     return TriggerResult::fire;
   }
   void merge(State& into, const State& other) const {
@@ -41,14 +43,9 @@ struct ContinuousEventTimeTrigger {
   }
 
  private:
-  // None where the window's end comes first; a window that grows then gets one with its next record.
-  void plan_next(EventTime last, TriggerContext& context, State& state) const {
-    state.next = last + interval;
-    if (*state.next < context.window().max_time()) {
-      context.set_timer(*state.next);
-    } else {
-      state.next.reset();
-    }
+  // Not where the window's end comes first; a window that grows then gets it with its next record.
+  static void set_timer(TriggerContext& context, const State& state) {
+    if (*state.next < context.window().max_time()) context.set_timer(*state.next);
   }
 };
 

@@ -25,15 +25,17 @@ struct ContinuousProcessingTimeTrigger {
       context.set_timer(ProcessingTime{context.window().max_time().ms});
     if (!state.next) {
       const EventTime now{context.processing_time().ms};
-      plan_next({window_start(now, Duration{0}, interval).ms}, context, state);
+      state.next = after({window_start(now, Duration{0}, interval).ms});
     }
+    set_timer(context, state);
     return TriggerResult::continue_;
   }
   TriggerResult on_processing_time(ProcessingTime time, TriggerContext& context,
                                    State& state) const {
     if (is_end(time, context)) return TriggerResult::fire;
     if (state.next != time) return TriggerResult::continue_;
-    plan_next(time, context, state);
+    state.next = after(time);
+    set_timer(context, state);
     return TriggerResult::fire;
   }
   void merge(State& into, const State& other) const {
@@ -47,14 +49,14 @@ struct ContinuousProcessingTimeTrigger {
   static bool is_end(ProcessingTime time, const TriggerContext& context) {
     return context.domain() == TimeDomain::processing && time.ms == context.window().max_time().ms;
   }
-  void plan_next(ProcessingTime last, TriggerContext& context, State& state) const {
-    state.next = ProcessingTime{(EventTime{last.ms} + interval).ms};
-    const bool is_before_end = context.domain() == TimeDomain::event ||
-                               state.next->ms < context.window().max_time().ms;
-    if (is_before_end) {
+  [[nodiscard]] ProcessingTime after(ProcessingTime time) const {
+    return {(EventTime{time.ms} + interval).ms};
+  }
+  // Not where the window's end comes first; a window that grows then gets it with its next record.
+  static void set_timer(TriggerContext& context, const State& state) {
+    if (context.domain() == TimeDomain::event ||
+        state.next->ms < context.window().max_time().ms) {
       context.set_timer(*state.next);
-    } else {
-      state.next.reset();
     }
   }
 };
