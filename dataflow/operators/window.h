@@ -55,7 +55,8 @@ class WindowOperator final : public Operator {
 
   [[nodiscard]] Result<void> open(const OperatorContext& context) override {
     context_ = &context;
-    auto table = context.state->keyed<K, Open>("windows", StateKind::windows);
+    // No member of a function can have a name with a space.
+    auto table = context.state->keyed<K, Open>("open windows", StateKind::windows);
     if (!table) return table.error();
     table_ = *std::move(table);
     TableCursor cursor;

@@ -158,4 +158,22 @@ class WindowScript {
   ProcessingTime now_{0};
 };
 
+// windowed(KeyedStream) → the sums of a windowed stream, with the key and value of an Item.
+template <class Windowed>
+[[nodiscard]] WindowScript<Sum64> window_script(Windowed windowed) {
+  return WindowScript<Sum64>([windowed](Stream<Item> in) {
+    return windowed(in.key_by(&Item::key)).sum("sum", &Item::value);
+  });
+}
+// The same, with late records as an output.
+template <class Windowed>
+[[nodiscard]] WindowScript<Sum64> window_script_with_late(Windowed windowed) {
+  return WindowScript<Sum64>([windowed](Stream<Item> in) {
+           auto sums = windowed(in.key_by(&Item::key)).sum("sum", &Item::value);
+           (void)sums.late();
+           return sums;
+         })
+      .with_late();
+}
+
 }  // namespace weir
