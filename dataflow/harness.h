@@ -114,6 +114,12 @@ class HarnessOutput {
     return values<T>(run_.take(side_output_port(member)));
   }
 
+  // The late records of the windowed step that the piece ends in. Requires that the piece has asked for its late().
+  template <class T>
+  [[nodiscard]] std::vector<T> take_late() {
+    return values<T>(run_.take(run_.last_port()));
+  }
+
   // The state of all steps as it is now, for HarnessOptions::restored.
   [[nodiscard]] JobSnapshot snapshot() const { return run_.snapshot(); }
 

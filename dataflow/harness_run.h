@@ -82,6 +82,11 @@ class HarnessRun {
   // What has come out of a port; nothing but records and control elements.
   [[nodiscard]] std::vector<Element> take(OutputPort port);
 
+  // Of the step that start was told of.
+  [[nodiscard]] OutputPort last_port() const {
+    return {static_cast<std::uint16_t>(kept_.size() - 1)};
+  }
+
   [[nodiscard]] JobSnapshot snapshot() const { return tasks_ ? tasks_->snapshot() : JobSnapshot{}; }
 
   [[nodiscard]] const Result<void>& status() const { return status_; }

@@ -1,6 +1,7 @@
 // Streams divided by key.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,11 +20,17 @@
 #include "dataflow/operators/process.h"
 #include "dataflow/operators/rolling.h"
 #include "dataflow/plan/plan_builder.h"
-#include "dataflow/window/tumbling.h"
+#include "dataflow/window/evictor.h"
+#include "dataflow/window/evictors/count_evictor.h"
+#include "dataflow/window/global.h"
+#include "dataflow/window/triggers/count_trigger.h"
+#include "dataflow/window/triggers/default_trigger.h"
+#include "dataflow/window/triggers/purging.h"
+#include "dataflow/window/window_assigner.h"
 
 namespace weir {
 
-template <class T, class Selector>
+template <class T, class Selector, class Assigner, class Trigger, class Evictor>
 class WindowedStream;
 template <class T, class SelectorA, class U, class SelectorB>
 class KeyedConnectedStreams;
@@ -87,9 +94,29 @@ class KeyedStream : public BuiltInAggregates<KeyedStream<T, Selector>, T> {
                   "before .to(…)");
   }
 
-  [[nodiscard]] WindowedStream<T, Selector> window(Tumbling windows) const {
-    if (const auto mistake = windows.mistake()) builder_->add_mistake(*mistake);
-    return WindowedStream<T, Selector>(*this, windows);
+  // Tumbling, Sliding, Cumulative, Session, Global, or a type of the program's own with
+  // std::vector<Window> windows_of(const T&, EventTime) const.
+  template <class Assigner>
+  [[nodiscard]] auto window(Assigner windows) const {
+    if constexpr (WindowAssigner<Assigner, T>) {
+      if (const auto mistake = windows.mistake()) builder_->add_mistake(*mistake);
+      return WindowedStream<T, Selector, Assigner, DefaultTrigger, NoEvictor>(*this,
+                                                                              std::move(windows));
+    } else {
+      static_assert(AssignsWindows<Assigner, T>,
+                    "weir: window needs Tumbling, Sliding, Cumulative, Session, Global, or a type "
+                    "with std::vector<Window> windows_of(const T&, EventTime) const");
+      return window(CustomAssigner<Assigner>(std::move(windows)));
+    }
+  }
+
+  // Every `count` records of a key: the window then begins anew.
+  [[nodiscard]] auto count_window(std::int64_t count) const {
+    return window(Global{}).trigger(purging(CountTrigger{count}));
+  }
+  // After every `slide` records of a key, the last `count` of them.
+  [[nodiscard]] auto count_window(std::int64_t count, std::int64_t slide) const {
+    return window(Global{}).trigger(CountTrigger{slide}).evictor(CountEvictor{count});
   }
 
   // Runs a keyed process function; see dataflow/api/process.h.

@@ -22,6 +22,7 @@
 #include "dataflow/api/function_traits.h"
 #include "dataflow/api/process.h"
 #include "dataflow/api/step_settings.h"
+#include "dataflow/api/window_function.h"
 #include "dataflow/connectors/collect.h"
 #include "dataflow/connectors/descriptions.h"
 #include "dataflow/operators/event_time.h"
@@ -38,6 +39,14 @@ template <class T, class Selector>
 class KeyedStream;
 template <class A, class B>
 class ConnectedStreams;
+
+// The selector of window_all.
+struct AllRecords {
+  template <class T>
+  [[nodiscard]] NoKey operator()(const T& /*value*/) const {
+    return {};
+  }
+};
 
 template <class T>
 class Stream : public StepSettings<Stream<T>> {
@@ -154,6 +163,12 @@ class Stream : public StepSettings<Stream<T>> {
   }
   [[nodiscard]] Stream union_with(const Stream& other) const { return union_with({other}); }
 
+  // Windows of all records together, in one subtask: window_all(Tumbling::of(1min)).count("all").
+  template <class Assigner>
+  [[nodiscard]] auto window_all(Assigner windows) const {
+    return key_by(AllRecords{}).window(std::move(windows));
+  }
+
   // This stream and one of another type into one function.
   template <class U>
   [[nodiscard]] ConnectedStreams<T, U> connect(const Stream<U>& other) const {
@@ -164,7 +179,7 @@ class Stream : public StepSettings<Stream<T>> {
   template <class... Args>
   void window(Args&&...) const {
     static_assert(stream_detail::never<Args...>,
-                  "weir: windows are per key: put .key_by(…) before");
+                  "weir: windows are per key: put .key_by(…) before, or say .window_all(…)");
   }
   template <class... Args>
   void count(Args&&...) const {
@@ -256,6 +271,8 @@ class Stream : public StepSettings<Stream<T>> {
     return rows;
   }
 
+  // For the API's own use.
+  [[nodiscard]] PlanBuilder& builder() const { return *builder_; }
   [[nodiscard]] const std::vector<Origin>& origins() const { return origins_; }
   // The step that this stream is the output of; after union_with, side and partitionings it is nobody's alone.
   [[nodiscard]] LogicalNode& last_node() {

@@ -13,6 +13,8 @@ namespace weir {
 // EventTime::max().
 struct Global {
   static constexpr bool merging = false;
+  static constexpr bool needs_time = false;     // records may have none
+  static constexpr bool needs_trigger = true;
 
   template <class T>
   void assign(const T& /*value*/, EventTime /*time*/, std::vector<Window>& windows) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -22,6 +23,8 @@ enum class TimeDomain : std::uint8_t { event, processing };
 //   domain()                       whose time `time` is
 //   mistake()                      what is wrong with its settings, for people; nothing if it can be used
 //   name()                         "tumbling window" …
+//   needs_time                     optional: false if records need no event time
+//   needs_trigger                  optional: true if its windows never end by themselves
 // It may be asked at any time and from any thread, and depends on nothing but its arguments.
 template <class A, class T>
 concept WindowAssigner = std::copy_constructible<A> &&
@@ -46,6 +49,34 @@ class InEitherTime {
 
  private:
   TimeDomain domain_ = TimeDomain::event;
+};
+
+// A user's type that says which windows a record belongs to: std::vector<Window> windows_of(const T&, EventTime) const. Its windows
+// are of event time and do not merge.
+template <class A, class T>
+concept AssignsWindows = std::copy_constructible<A> &&
+    requires(const A& assigner, const T& value, EventTime time) {
+  { assigner.windows_of(value, time) } -> std::same_as<std::vector<Window>>;
+};
+
+// Such a type as an assigner.
+template <class A>
+class CustomAssigner {
+ public:
+  static constexpr bool merging = false;
+
+  explicit CustomAssigner(A assigns) : assigns_(std::move(assigns)) {}
+
+  template <class T>
+  void assign(const T& value, EventTime time, std::vector<Window>& windows) const {
+    for (const Window& window : assigns_.windows_of(value, time)) windows.push_back(window);
+  }
+  [[nodiscard]] TimeDomain domain() const { return TimeDomain::event; }
+  [[nodiscard]] std::optional<std::string> mistake() const { return {}; }
+  [[nodiscard]] std::string name() const { return "window"; }
+
+ private:
+  A assigns_;
 };
 
 namespace window_detail {
