@@ -10,6 +10,7 @@
 
 #include "base/options.h"
 #include "dataflow/api/connected_streams.h"
+#include "dataflow/api/interval_join.h"
 #include "dataflow/api/keyed_stream.h"
 #include "dataflow/api/output_directory.h"
 #include "dataflow/api/stream.h"

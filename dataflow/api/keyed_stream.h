@@ -36,6 +36,8 @@ template <class T, class SelectorA, class U, class SelectorB>
 class KeyedConnectedStreams;
 template <class T, class Selector, class U>
 class KeyedBroadcastStreams;
+template <class T, class SelectorT, class U, class SelectorU>
+class IntervalJoinPair;
 
 // A stream whose records of one key are in one subtask. Steps on it have state and so a name, their
 // identity on restore.
@@ -156,6 +158,15 @@ class KeyedStream : public BuiltInAggregates<KeyedStream<T, Selector>, T> {
     static_assert(std::is_same_v<K, KeyOf<SelectorU, U>>,
                   "weir: connected keyed streams need the same key type");
     return KeyedConnectedStreams<T, Selector, U, SelectorU>(*this, other);
+  }
+
+  // Pairs with records of another stream of the same key whose time is near: .between(lower, upper).
+  template <class U, class SelectorU>
+  [[nodiscard]] IntervalJoinPair<T, Selector, U, SelectorU> interval_join(
+      const KeyedStream<U, SelectorU>& right) const {
+    static_assert(std::is_same_v<K, KeyOf<SelectorU, U>>,
+                  "weir: an interval join needs two streams of the same key type");
+    return IntervalJoinPair<T, Selector, U, SelectorU>(*this, right);
   }
 
   // This stream and one whose records go to all subtasks: connect(rules.broadcast()).
