@@ -38,6 +38,8 @@ template <class T, class Selector, class U>
 class KeyedBroadcastStreams;
 template <class T, class SelectorT, class U, class SelectorU>
 class IntervalJoinPair;
+template <class T, class SelectorT, class U, class SelectorU, bool grouped>
+class WindowJoinPair;
 
 // A stream whose records of one key are in one subtask. Steps on it have state and so a name, their
 // identity on restore.
@@ -158,6 +160,23 @@ class KeyedStream : public BuiltInAggregates<KeyedStream<T, Selector>, T> {
     static_assert(std::is_same_v<K, KeyOf<SelectorU, U>>,
                   "weir: connected keyed streams need the same key type");
     return KeyedConnectedStreams<T, Selector, U, SelectorU>(*this, other);
+  }
+
+  // Pairs with records of another stream of the same key in the same window, respectively both sides' records of each window
+  // together: .window(…).process(…). See dataflow/api/window_join.h.
+  template <class U, class SelectorU>
+  [[nodiscard]] WindowJoinPair<T, Selector, U, SelectorU, false> join(
+      const KeyedStream<U, SelectorU>& right) const {
+    static_assert(std::is_same_v<K, KeyOf<SelectorU, U>>,
+                  "weir: a window join needs two streams of the same key type");
+    return {*this, right};
+  }
+  template <class U, class SelectorU>
+  [[nodiscard]] WindowJoinPair<T, Selector, U, SelectorU, true> co_group(
+      const KeyedStream<U, SelectorU>& right) const {
+    static_assert(std::is_same_v<K, KeyOf<SelectorU, U>>,
+                  "weir: co_group needs two streams of the same key type");
+    return {*this, right};
   }
 
   // Pairs with records of another stream of the same key whose time is near: .between(lower, upper).
