@@ -19,12 +19,14 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "dataflow/api/async.h"
 #include "dataflow/api/function_traits.h"
 #include "dataflow/api/process.h"
 #include "dataflow/api/step_settings.h"
 #include "dataflow/api/window_function.h"
 #include "dataflow/connectors/collect.h"
 #include "dataflow/connectors/descriptions.h"
+#include "dataflow/operators/async_map.h"
 #include "dataflow/operators/event_time.h"
 #include "dataflow/operators/function_partitioner.h"
 #include "dataflow/operators/keyed.h"
@@ -193,6 +195,26 @@ class Stream : public StepSettings<Stream<T>> {
   template <class... Args>
   void reduce(Args&&...) const {
     static_assert(stream_detail::never<Args...>, "weir: reduce is per key: put .key_by(…) before");
+  }
+
+  // Calls f(const T&, AsyncResult<Out>) for each record and goes on while it waits for the answers; see dataflow/api/async.h. What is
+  // under way is part of snapshots; after a restore it is asked for again.
+  template <class F>
+  [[nodiscard]] auto async_map(std::string name, F f, AsyncOptions options = {}) const {
+    static_assert(stream_detail::AsyncFunction<F>,
+                  "weir: async_map needs a function (const T&, AsyncResult<Out>)");
+    using Out = typename stream_detail::AnsweredBy<F>::Type;
+    static_assert(Encodable<T>,
+                  "weir: the records that async_map has under way are part of snapshots, so they "
+                  "need a codec: make them aggregates of encodable fields");
+    if (const auto mistake = options.mistake()) builder_->add_mistake(*mistake);
+    auto node = transform<Out>("async map", [f, options] {
+      return std::make_unique<AsyncMapOperator<T, Out, F>>(f, options);
+    });
+    node.name = std::move(name);
+    node.name_given = true;
+    node.stateful = true;
+    return then<Out>(std::move(node));
   }
 
   // Runs a process function; see dataflow/api/process.h.

@@ -113,7 +113,8 @@ Result<ChainActivity> OperatorChain::turn(const StepBudget& budget, ProcessingTi
   for (std::size_t i = stages_.size(); i-- > 0;) {
     Stage& stage = stages_[i];
     if (!has_work(stage, now)) continue;
-    if (stage.waits_outside || !consumers_have_room(stage)) {
+    const bool waits_outside = stage.waits_outside && !timer_is_due(stage, now);
+    if (waits_outside || !consumers_have_room(stage)) {
       waiting = true;
       continue;
     }
@@ -124,7 +125,10 @@ Result<ChainActivity> OperatorChain::turn(const StepBudget& budget, ProcessingTi
 }
 
 bool OperatorChain::has_work(const Stage& stage, ProcessingTime now) const {
-  if (!stage.slot.empty() || stage.finishing) return true;
+  return !stage.slot.empty() || stage.finishing || timer_is_due(stage, now);
+}
+
+bool OperatorChain::timer_is_due(const Stage& stage, ProcessingTime now) {
   const auto timer = stage.ended ? std::nullopt : stage.op->next_processing_timer();
   return timer && *timer <= now;
 }
@@ -238,6 +242,11 @@ Result<void> OperatorChain::snapshot(Stage& stage, CheckpointId checkpoint, cons
   at->stages.push_back({stage.spec->node, stage.state->freeze()});
   at->sync_time += clock.now() - begin;
   return {};
+}
+
+Result<FrozenState> OperatorChain::freeze(std::size_t stage) {
+  WEIR_TRY(stages_[stage].op->prepare_snapshot({}));
+  return stages_[stage].state->freeze();
 }
 
 std::optional<OperatorChain::Snapshot> OperatorChain::take_snapshot() {

@@ -156,8 +156,11 @@ std::vector<RestoredState> SteppedTasks::Task::take_restored(const Vertex& verte
 
 void SteppedTasks::Task::add_snapshot_to(JobSnapshot& state) {
   const auto& stages = tasks_->plan->vertex(vertex_).chain.stages;
-  for (std::size_t i = 0; i < stages.size(); ++i)
-    state[stages[i].node].push_back(write_to_memory(core_->state(i).freeze()));
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    auto frozen = core_->freeze(i);
+    WEIR_CHECK(frozen.has_value());  // no operator of a harness writes anything
+    state[stages[i].node].push_back(write_to_memory(*std::move(frozen)));
+  }
 }
 
 Result<void> SteppedTasks::Task::step() {

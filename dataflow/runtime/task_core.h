@@ -120,8 +120,8 @@ class TaskCore {
   }
   void close() { chain_.close(); }
 
-  // All state of a stage of the chain.
-  [[nodiscard]] StateBackend& state(std::size_t stage) { return chain_.state(stage); }
+  // All state of a stage of the chain, without a barrier: for when nothing is under way.
+  [[nodiscard]] Result<FrozenState> freeze(std::size_t stage) { return chain_.freeze(stage); }
 
   // For batches that come and go encoded.
   [[nodiscard]] BatchPool& pool() { return pool_; }
