@@ -55,6 +55,9 @@ Json head_json(const JobSample& sample) {
 
 Json summary_json(const JobDetails& job) {
   const JobProgress& progress = job.status.progress;
+  Json counters = Json::array();
+  for (const NamedCount& count : progress.counters)
+    counters.push_back({{"step", count.step}, {"name", count.name}, {"value", count.value}});
   return {{"id", to_string(job.status.job)},
           {"name", job.status.name},
           {"state", name_of(job.status.state)},
@@ -67,6 +70,7 @@ Json summary_json(const JobDetails& job) {
           {"bad_records", progress.bad_records},
           {"late_records_dropped", progress.late_records_dropped},
           {"records_ahead", progress.records_ahead},
+          {"counters", std::move(counters)},
           {"watermark", progress.watermark ? watermark_json(*progress.watermark) : Json()},
           {"waiting_for", text_or_null(progress.waiting_for)},
           {"error", error_json(job.status.error)}};

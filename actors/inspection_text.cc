@@ -158,6 +158,10 @@ std::string job_text(const JobSample& sample, ProcessingTime now) {
                ? ", ahead of the clock " + with_separators(progress.records_ahead)
                : "") +
           "\n";
+  for (const NamedCount& count : progress.counters) {
+    text += printable(count.name) + " of " + printable(count.step) + ": " +
+            std::to_string(count.value) + "\n";
+  }
   if (job.status.error)
     text += "error " + std::string(name_of(job.status.error->code)) + ": " +
             printable_lines(job.status.error->message) + "\n";

@@ -131,6 +131,8 @@ class HarnessOutput {
   [[nodiscard]] std::uint64_t late_records_dropped() const { return run_.late_records_dropped(); }
   [[nodiscard]] std::uint64_t bad_records() const { return run_.bad_records(); }
   [[nodiscard]] std::uint64_t records_ahead() const { return run_.records_ahead(); }
+  // What functions have counted under this name, 0 if none has.
+  [[nodiscard]] std::int64_t counter(const std::string& name) const { return run_.counter(name); }
 
  protected:
   explicit HarnessOutput(HarnessOptions options) : run_(std::move(options)) {}

@@ -96,6 +96,9 @@ class HarnessRun {
   }
   [[nodiscard]] std::uint64_t bad_records() const { return tasks_ ? tasks_->bad_records() : 0; }
   [[nodiscard]] std::uint64_t records_ahead() const { return tasks_ ? tasks_->records_ahead() : 0; }
+  [[nodiscard]] std::int64_t counter(const std::string& name) const {
+    return tasks_ ? tasks_->counter(name) : 0;
+  }
 
  private:
   using Kept = std::vector<Element>;

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "dataflow/batch.h"
+#include "dataflow/counters.h"
 #include "dataflow/output.h"
 #include "state/key_groups.h"
 #include "state/state_backend.h"
@@ -42,6 +43,7 @@ struct OperatorMetrics {
   std::atomic<std::uint64_t> late_records_dropped{0};
   // With a time too far ahead of the clock to be believed: they have not moved the watermark.
   std::atomic<std::uint64_t> records_ahead{0};
+  CounterSet counters;                        // of the user's function
   std::atomic<std::uint64_t> bad_records{0};  // input that did not parse and was skipped
 };
 

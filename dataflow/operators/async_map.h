@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "dataflow/api/async.h"
+#include "dataflow/api/rich_function.h"
 #include "dataflow/operator.h"
 #include "dataflow/operators/async_queue.h"
 #include "dataflow/output.h"
@@ -46,6 +47,8 @@ class AsyncMapOperator final : public Operator {
     auto held = context.state->list<EventTime>("watermark held back", StateKind::union_list);
     if (!held) return held.error();
     held_ = *std::move(held);
+    open_function(function_, context);
+    opened_ = &context;
     for (AsyncInput<T>& input : std::exchange(*inputs_, {})) begin(std::move(input));
     const auto least = std::ranges::min_element(*held_);
     if (least != held_->end()) queue_.add(Watermark{*least});
@@ -104,6 +107,7 @@ class AsyncMapOperator final : public Operator {
 
   void close() override {
     if (inbox_ != nullptr) inbox_->close();
+    close_function(function_, std::exchange(opened_, nullptr));
   }
 
  private:
@@ -250,6 +254,7 @@ class AsyncMapOperator final : public Operator {
   AsyncOptions options_;
   AsyncQueue<Request> queue_;
   const OperatorContext* context_ = nullptr;
+  const OperatorContext* opened_ = nullptr;          // of the function
   std::shared_ptr<async_detail::Inbox<Out>> inbox_;  // shared with the requests under way
   std::unordered_map<std::uint64_t, std::shared_ptr<Request>> under_way_;  // without answer
   std::shared_ptr<std::vector<AsyncInput<T>>>

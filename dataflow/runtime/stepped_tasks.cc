@@ -327,6 +327,17 @@ std::uint64_t SteppedTasks::late_records_dropped() const {
 std::uint64_t SteppedTasks::bad_records() const {
   return tasks_->total(&OperatorMetrics::bad_records);
 }
+std::int64_t SteppedTasks::counter(const std::string& name) const {
+  std::int64_t sum = 0;
+  for (const auto& task : tasks_->all) {
+    for (const OperatorMetrics& metrics : task->operators()) {
+      metrics.counters.for_each([&](const std::string& other, std::int64_t value) {
+        if (other == name) sum += value;
+      });
+    }
+  }
+  return sum;
+}
 std::uint64_t SteppedTasks::records_ahead() const {
   return tasks_->total(&OperatorMetrics::records_ahead);
 }

@@ -59,6 +59,8 @@ class SteppedTasks {
   [[nodiscard]] std::uint64_t late_records_dropped() const;
   [[nodiscard]] std::uint64_t bad_records() const;
   [[nodiscard]] std::uint64_t records_ahead() const;
+  // What all functions have counted under this name.
+  [[nodiscard]] std::int64_t counter(const std::string& name) const;
 
  private:
   class Task;
