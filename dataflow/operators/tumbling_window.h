@@ -86,13 +86,16 @@ class TumblingWindowOperator final : public Operator {
   static std::size_t end_of_run(const EventTime* times, std::size_t row, std::size_t end,
                                 const Window& window) {
     constexpr std::size_t block = 64;
+    const EventTime last = window.end - Duration{1};
     for (; row + block <= end; row += block) {
-      unsigned outside = 0;
-      for (std::size_t i = row; i < row + block; ++i) {
-        outside |= static_cast<unsigned>(times[i] < window.start) |
-                   static_cast<unsigned>(times[i] >= window.end);
-      }
-      if (outside != 0) break;
+      // A time outside makes one of its two differences negative, also if they overflow.
+      const auto since = [](EventTime from, EventTime to) {
+        return static_cast<std::uint64_t>(to.ms) - static_cast<std::uint64_t>(from.ms);
+      };
+      std::uint64_t differences = 0;
+      for (std::size_t i = row; i < row + block; ++i)
+        differences |= since(window.start, times[i]) | since(times[i], last);
+      if (static_cast<std::int64_t>(differences) < 0) break;
     }
     while (row < end && times[row] >= window.start && times[row] < window.end) ++row;
     return row;
