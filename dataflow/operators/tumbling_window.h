@@ -46,7 +46,7 @@ class TumblingWindowOperator final : public Operator {
       const EventTime at = input.times[row];
       if (at == no_timestamp) return missing_time();
       const Window window = windows_.window_of(at);
-      const std::size_t end = end_of_run(input.times.data(), row + 1, rows.end, window);
+      const std::size_t end = end_of_run(input.times, row + 1, rows.end, window);
       if (window.max_time() <= watermark_) {
         context_->metrics->late_records_dropped += end - row;
       } else {
@@ -79,26 +79,6 @@ class TumblingWindowOperator final : public Operator {
     return {Errc::user_code,
             "'" + context_->operator_name +
                 "' received a record without event time: put .event_time(…) before the window"};
-  }
-
-  // The first row whose time is not in the window. Blocks are looked at without a branch per row:
-  // nearly always all rows of a batch are in the window of its first.
-  static std::size_t end_of_run(const EventTime* times, std::size_t row, std::size_t end,
-                                const Window& window) {
-    constexpr std::size_t block = 64;
-    const EventTime last = window.end - Duration{1};
-    for (; row + block <= end; row += block) {
-      // A time outside makes one of its two differences negative, also if they overflow.
-      const auto since = [](EventTime from, EventTime to) {
-        return static_cast<std::uint64_t>(to.ms) - static_cast<std::uint64_t>(from.ms);
-      };
-      std::uint64_t differences = 0;
-      for (std::size_t i = row; i < row + block; ++i)
-        differences |= since(window.start, times[i]) | since(times[i], last);
-      if (static_cast<std::int64_t>(differences) < 0) break;
-    }
-    while (row < end && times[row] >= window.start && times[row] < window.end) ++row;
-    return row;
   }
 
   void fold(const Batch<T>& input, RowRange rows, Table& table) {
