@@ -31,11 +31,13 @@ class EventTimeOperator final : public Operator {
                                          Outputs& out) override {
     if (rows.begin == 0) writable(in).times.resize(in->size());
     auto& batch = batch_cast<T>(*in);
+    BoundedWatermarks watermarks = watermarks_;  // of its own: times are written beside it
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       const EventTime at = to_event_time(std::invoke(extract_, std::as_const(batch.values[row])));
       batch.times[row] = at;
-      watermarks_.on_time(at);
+      watermarks.on_time(at);
     }
+    watermarks_ = watermarks;
     if (rows.end < batch.size()) return Progress{StepResult::done, rows.end};
     out.port<T>().forward(std::move(in));
     if (watermarks_.current() > emitted_) {
