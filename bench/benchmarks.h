@@ -20,6 +20,7 @@ namespace weir::bench {
 [[nodiscard]] PairedBenchmark memory_per_key();
 [[nodiscard]] PairedBenchmark snapshot_pause_memory();
 [[nodiscard]] PairedBenchmark snapshot_latency_memory();
+[[nodiscard]] PairedBenchmark snapshot_latency_records();
 [[nodiscard]] PairedBenchmark checkpoint_overhead();
 
 // idle_latency.cc

@@ -25,6 +25,7 @@ std::vector<std::pair<std::string, Make>> all_benchmarks(const std::string& prog
           {"memory_per_key", memory_per_key},
           {"snapshot_pause_memory", snapshot_pause_memory},
           {"snapshot_latency_memory", snapshot_latency_memory},
+          {"snapshot_latency_records", snapshot_latency_records},
           {"checkpoint_overhead", checkpoint_overhead},
           {"first_result", [program] { return first_result(program); }},
           {"embedded_memory", [program] { return embedded_memory(program); }},

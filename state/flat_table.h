@@ -1,12 +1,11 @@
 // A hash table for the state of one key group.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "base/byte_size.h"
@@ -14,16 +13,18 @@
 #include "base/hash.h"
 #include "base/ids.h"
 #include "state/frozen_table.h"
+#include "state/tag_group.h"
 
 namespace weir {
 
 // Maps keys to values in one flat array with linear probing. The caller brings the hash, computed
 // once per record.
 //
-// A byte per slot holds 7 bits of the hash, so most probes that miss never touch the slot. The bits
-// that choose the slot (low), the tag (25…31) and the key group (32…63) are disjoint. At most 5/8
-// of the slots are used, where probes are still short; the table allocates nothing while it is
-// empty. Erasing shifts the entries behind back (Knuth, TAOCP 3, 6.4 R), so there are no
+// A byte per slot, its tag, holds 7 bits of the hash. A probe looks at eight tags at once, wherever
+// its home is: that finds nearly every key without a branch that depends on where in the group it
+// is, which the processor cannot predict. The bits that choose the slot (low), the tag (25…31) and
+// the key group (32…63) are disjoint. At most 5/8 of the slots are used, where probes are still
+// short; the table allocates nothing while it is empty. Erasing shifts the entries behind back (Knuth, TAOCP 3, 6.4 R), so there are no
 // tombstones. References are valid until the next insertion, erasure or freeze. Not thread-safe.
 //
 // freeze() gives another thread the table as it is now, without a copy: see FrozenTable. Until that
@@ -45,13 +46,18 @@ class FlatTable {
   // The key's value, made by V{} if absent. Requires hash == hash_of(key).
   V& find_or_insert(KeyHash hash, const K& key) {
     const std::uint8_t tag = tag_of(hash);
-    for (std::size_t i = hash & mask_;; i = (i + 1) & mask_) {
-      if (tags_[i] == tag && keys_equal(slots_[i].key, key)) {
+    for (std::size_t first = hash & mask_;; first = (first + TagGroup::size) & mask_) {
+      const auto group = TagGroup::load(tags_ + first);
+      for (auto match = group.like(tag); match.any(); match.drop_first()) {
+        const std::size_t i = (first + match.first()) & mask_;
+        if (!keys_equal(slots_[i].key, key)) [[unlikely]]
+          continue;
         if (frozen_ != nullptr) [[unlikely]]
           save(i);
         return slots_[i].value;
       }
-      if (tags_[i] == 0) return insert_at(i, tag, hash, key);
+      const auto unused = group.unused();
+      if (unused.any()) return insert_at((first + unused.first()) & mask_, tag, hash, key);
     }
   }
 
@@ -80,6 +86,10 @@ class FlatTable {
     __builtin_prefetch(&tags_[hash & mask_]);
     __builtin_prefetch(&slots_[hash & mask_], 1);
   }
+  // What a change of the entry needs besides, while the table is frozen.
+  void prefetch_frozen(KeyHash hash) const {
+    if (frozen_ != nullptr) frozen_->prefetch(hash & mask_);
+  }
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
@@ -88,19 +98,12 @@ class FlatTable {
   // at or behind `slot`, or slot_count().
   [[nodiscard]] std::size_t slot_count() const { return slots_ == nullptr ? 0 : mask_ + 1; }
   [[nodiscard]] std::size_t next_used(std::size_t slot) const {
-    // Eight tags at a time: there are at least so many, and the top bit of each says whether its
-    // slot is used.
-    static_assert(initial_slots >= sizeof(std::uint64_t) &&
-                  std::endian::native == std::endian::little);
     const std::size_t end = slot_count();
     while (slot < end) {
-      const std::size_t first = slot & ~(sizeof(std::uint64_t) - 1);
-      std::uint64_t tags = 0;
-      std::memcpy(&tags, tags_ + first, sizeof tags);
-      const std::uint64_t used =
-          tags & 0x8080808080808080U & (~std::uint64_t{0} << (8 * (slot - first)));
-      if (used != 0) return first + static_cast<std::size_t>(std::countr_zero(used)) / 8;
-      slot = first + sizeof tags;
+      const std::size_t first = slot - slot % TagGroup::size;
+      const auto used = TagGroup::load(tags_ + first).used().from(slot - first);
+      if (used.any()) return first + used.first();
+      slot = first + TagGroup::size;
     }
     return end;
   }
@@ -113,7 +116,7 @@ class FlatTable {
     if (size_ == 0) return;
     if (frozen_ != nullptr && leave_to_frozen()) return;
     block().destroy_entries();
-    std::memset(tags_, 0, mask_ + 1);
+    block().clear_tags();
     size_ = 0;
   }
 
@@ -130,7 +133,7 @@ class FlatTable {
 
   // Memory held, with what keys and values own elsewhere; O(size) when they own something.
   [[nodiscard]] std::size_t bytes() const {
-    std::size_t total = slot_count() * (sizeof(Slot) + 1);
+    std::size_t total = block().bytes();
     if constexpr (has_heap<K> || has_heap<V>) {
       for (std::size_t i = next_used(0); i < slot_count(); i = next_used(i + 1)) {
         total += heap_bytes(slots_[i].key) + heap_bytes(slots_[i].value);
@@ -143,7 +146,8 @@ class FlatTable {
   using Slot = TableSlot<K, V>;
   static constexpr std::size_t initial_slots = 8;
   static constexpr std::size_t absent = ~std::size_t{0};
-  static inline std::uint8_t no_tags[1] = {0};  // what an empty table probes; never written
+  // What an empty table probes; never written.
+  static inline std::uint8_t no_tags[TagGroup::size] = {};
 
   static std::uint8_t tag_of(KeyHash hash) {
     return static_cast<std::uint8_t>(0x80U | ((hash >> 25) & 0x7fU));
@@ -151,10 +155,15 @@ class FlatTable {
 
   [[nodiscard]] std::size_t slot_of(KeyHash hash, const K& key) const {
     const std::uint8_t tag = tag_of(hash);
-    for (std::size_t i = hash & mask_; tags_[i] != 0; i = (i + 1) & mask_) {
-      if (tags_[i] == tag && keys_equal(slots_[i].key, key)) return i;
+    for (std::size_t first = hash & mask_;; first = (first + TagGroup::size) & mask_) {
+      const auto group = TagGroup::load(tags_ + first);
+      for (auto match = group.like(tag); match.any(); match.drop_first()) {
+        const std::size_t i = (first + match.first()) & mask_;
+        if (keys_equal(slots_[i].key, key)) [[likely]]
+          return i;
+      }
+      if (group.unused().any()) return absent;
     }
-    return absent;
   }
 
   V& insert_at(std::size_t slot, std::uint8_t tag, KeyHash hash, const K& key) {
@@ -165,7 +174,7 @@ class FlatTable {
     if (frozen_ != nullptr) [[unlikely]]
       save(slot);
     ::new (static_cast<void*>(&slots_[slot])) Slot{key, V{}};
-    tags_[slot] = tag;
+    block().set_tag(slot, tag);
     ++size_;
     return slots_[slot].value;
   }
@@ -177,14 +186,15 @@ class FlatTable {
   }
 
   void grow() {
-    save_all();
+    // Entries that are only copied stay for the writer, in the memory that `bigger` leaves to it.
+    if constexpr (!std::is_trivially_copyable_v<Slot>) save_all();
     FlatTable bigger;
     bigger.allocate(slots_ == nullptr ? initial_slots : (mask_ + 1) * 2);
     for (std::size_t i = next_used(0); i < slot_count(); i = next_used(i + 1)) {
       const KeyHash hash = hash_of(slots_[i].key);
       const std::size_t to = bigger.free_slot(hash);
       ::new (static_cast<void*>(&bigger.slots_[to])) Slot(std::move(slots_[i]));
-      bigger.tags_[to] = tags_[i];
+      bigger.block().set_tag(to, tags_[i]);
     }
     bigger.size_ = size_;
     swap(bigger);
@@ -194,7 +204,7 @@ class FlatTable {
     if (frozen_ != nullptr) [[unlikely]]
       save(hole);
     slots_[hole].~Slot();
-    tags_[hole] = 0;
+    block().set_tag(hole, 0);
     --size_;
     for (std::size_t i = (hole + 1) & mask_; tags_[i] != 0; i = (i + 1) & mask_) {
       const std::size_t home = hash_of(slots_[i].key) & mask_;
@@ -203,9 +213,9 @@ class FlatTable {
       if (frozen_ != nullptr) [[unlikely]]
         save(i);
       ::new (static_cast<void*>(&slots_[hole])) Slot(std::move(slots_[i]));
-      tags_[hole] = tags_[i];
+      block().set_tag(hole, tags_[i]);
       slots_[i].~Slot();
-      tags_[i] = 0;
+      block().set_tag(i, 0);
       hole = i;
     }
   }
@@ -216,7 +226,6 @@ class FlatTable {
     const auto block = TableBlock<K, V>::allocate(slot_count);
     slots_ = block.slots;
     tags_ = block.tags;
-    std::memset(tags_, 0, slot_count);
     mask_ = slot_count - 1;
   }
 

@@ -85,6 +85,9 @@ class FrozenGroups {
     }
   }
 
+  // Expires with this.
+  [[nodiscard]] std::weak_ptr<const void> life() const { return life_; }
+
   // Appends the entries of a group. Each is asked for once.
   void write_group(KeyGroup group, ByteWriter& writer) {
     WEIR_CHECK(layout_.slice().range.contains(group));
@@ -119,6 +122,7 @@ class FrozenGroups {
   GroupTables layout_;
   Tables tables_;
   std::vector<std::vector<Bytes>> split_;  // by table and place, of tables with several groups
+  std::shared_ptr<const bool> life_ = std::make_shared<const bool>(true);
 };
 
 // A state that is one KeyedTable.

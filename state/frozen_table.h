@@ -3,16 +3,20 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <thread>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "state/tag_group.h"
 
 namespace weir {
 
@@ -31,7 +35,8 @@ class EntryEncoder {
   virtual void encode(ByteWriter& writer, const K& key, const V& value) const = 0;
 };
 
-// The memory of a table: its slots and, behind them, a tag for each; 0 means that the slot is free.
+// The memory of a table: its slots and, behind them, a tag for each; 0 means that the slot is free. The
+// first tags are there once more behind the last, so that a group of them may begin at any slot.
 template <class K, class V>
 struct TableBlock {
   using Slot = TableSlot<K, V>;
@@ -40,11 +45,24 @@ struct TableBlock {
   std::uint8_t* tags = nullptr;
   std::size_t slot_count = 0;
 
+  // Requires that there are at least as many slots as tags in a group.
   [[nodiscard]] static TableBlock allocate(std::size_t slot_count) {
-    void* memory = ::operator new (slot_count*(sizeof(Slot) + 1), std::align_val_t{alignof(Slot)});
-    auto* slots = static_cast<Slot*>(memory);
-    return {slots, reinterpret_cast<std::uint8_t*>(slots + slot_count), slot_count};
+    WEIR_CHECK(slot_count >= TagGroup::size);
+    TableBlock block{nullptr, nullptr, slot_count};
+    void* memory = ::operator new (block.bytes(), std::align_val_t{alignof(Slot)});
+    block.slots = static_cast<Slot*>(memory);
+    block.tags = reinterpret_cast<std::uint8_t*>(block.slots + slot_count);
+    block.clear_tags();
+    return block;
   }
+  [[nodiscard]] std::size_t bytes() const {
+    return slot_count == 0 ? 0 : slot_count * sizeof(Slot) + tag_count();
+  }
+  void set_tag(std::size_t slot, std::uint8_t tag) const {
+    tags[slot] = tag;
+    if (slot < tags_repeated) tags[slot_count + slot] = tag;
+  }
+  void clear_tags() const { std::memset(tags, 0, tag_count()); }
   void destroy_entries() const {
     if constexpr (!std::is_trivially_destructible_v<Slot>) {
       for (std::size_t i = 0; i < slot_count; ++i) {
@@ -58,28 +76,33 @@ struct TableBlock {
     destroy_entries();
     ::operator delete (static_cast<void*>(slots), std::align_val_t{alignof(Slot)});
   }
+
+ private:
+  static constexpr std::size_t tags_repeated = TagGroup::size - 1;
+  [[nodiscard]] std::size_t tag_count() const { return slot_count + tags_repeated; }
 };
 
 // Two threads share it: the table's owner and one writer. Slots are divided into pages, which the
-// writer encodes one by one; the owner, before it first changes a slot of a page that is not
-// encoded yet, encodes that page itself. Whoever comes second waits, for no longer than it takes to
-// encode a page. What is not written any more, because its writer gave up, costs the owner nothing.
+// writer encodes one by one. The owner, before it first changes a slot of a page that the writer has
+// not come to, marks the slot and encodes its entry itself; then the writer leaves it out. So a
+// change costs the owner one entry, however large a page is, and it waits only if the writer is at
+// that very page. What is not written any more, because its writer gave up, costs the owner nothing.
 //
-//   1. A page is encoded once, by whoever moves it from `untouched` to `busy`.
-//   2. Slots and tags of a page that is not `done` do not change.
-//   3. Only the owner appends to saved_, and only while some page is not `done`.
+//   1. An entry is encoded once: by the owner if it marked the slot before the page was claimed,
+//      else by the writer.
+//   2. Slots and tags do not change before they are marked or their page is done.
+//   3. The owner counts a marked slot when its entry is in saved_. The writer, which knows from the
+//      pages how many were marked in time, reads saved_ when so many are counted; from then on
+//      the owner does not append.
 template <class K, class V>
 class FrozenTable {
  public:
-  static constexpr std::size_t page_slots = 64;
-
   // `block` belongs to the owner until it is handed over by keep().
   FrozenTable(TableBlock<K, V> block, std::shared_ptr<const EntryEncoder<K, V>> encoder)
       : block_(block),
         encoder_(std::move(encoder)),
         page_count_((block.slot_count + page_slots - 1) / page_slots),
-        pages_(std::make_unique<std::atomic<std::uint8_t>[]>(page_count_)),
-        pages_left_(page_count_) {}
+        pages_(std::make_unique<std::atomic<std::uint64_t>[]>(page_count_)) {}
   FrozenTable(const FrozenTable&) = delete;
   FrozenTable& operator=(const FrozenTable&) = delete;
   ~FrozenTable() {
@@ -87,55 +110,80 @@ class FrozenTable {
   }
 
   // By the owner. Nobody will look at the table's memory any more.
-  [[nodiscard]] bool is_over() const {
-    return pages_left_.load(std::memory_order_acquire) == 0 ||
-           given_up_.load(std::memory_order_acquire);
-  }
+  [[nodiscard]] bool is_over() const { return over_.load(std::memory_order_acquire); }
   // By the owner, before it changes the slot.
   void save(std::size_t slot) {
-    ByteWriter writer(saved_);
-    encode_page(slot / page_slots, writer);
+    save_slots(slot / page_slots, std::uint64_t{1} << (slot % page_slots));
   }
   void save_all() {
-    ByteWriter writer(saved_);
-    for (std::size_t page = 0; page < page_count_; ++page) encode_page(page, writer);
+    for (std::size_t page = 0; page < page_count_; ++page) save_slots(page, slots_of(page));
   }
+  void prefetch(std::size_t slot) const { __builtin_prefetch(&pages_[slot / page_slots], 1); }
   // By the owner: hands over the memory with its entries, and does not touch it any more.
   void keep() { keeps_block_ = true; }
 
   // By the writer, once: appends all entries, in no order.
   void write(ByteWriter& writer) {
-    for (std::size_t page = 0; page < page_count_; ++page) encode_page(page, writer);
-    writer.bytes(saved_);
-    Bytes().swap(saved_);
+    std::uint64_t marked = 0;
+    for (std::size_t page = 0; page < page_count_; ++page) {
+      const std::uint64_t left_out = pages_[page].fetch_or(claimed, std::memory_order_acq_rel);
+      encode_slots(page, slots_of(page) & ~left_out, writer);
+      pages_[page].store(claimed | done, std::memory_order_release);
+      marked += static_cast<std::uint64_t>(std::popcount(left_out));
+    }
+    wait_until([&] { return saved_count_.load(std::memory_order_acquire) == marked; });
+    for (const Bytes& chunk : saved_) writer.bytes(chunk);
+    saved_ = {};
+    give_up();
   }
   // By the writer: it will not write (again).
-  void give_up() { given_up_.store(true, std::memory_order_release); }
+  void give_up() { over_.store(true, std::memory_order_release); }
 
  private:
-  static constexpr std::uint8_t untouched = 0, busy = 1, done = 2;
+  // A page is a word: a bit for each slot that the owner has marked, and these of the writer.
+  static constexpr std::size_t page_slots = 32;
+  static constexpr std::uint64_t claimed = std::uint64_t{1} << 32, done = claimed << 1;
 
-  // Afterwards the page is done, whoever did it.
-  void encode_page(std::size_t page, ByteWriter& writer) {
-    std::atomic<std::uint8_t>& state = pages_[page];
-    std::uint8_t seen = state.load(std::memory_order_acquire);
-    if (seen == done) return;
-    if (seen == untouched && state.compare_exchange_strong(seen, busy, std::memory_order_acquire)) {
-      const std::size_t end = std::min(block_.slot_count, (page + 1) * page_slots);
-      for (std::size_t i = page * page_slots; i < end; ++i) {
-        if (block_.tags[i] != 0)
-          encoder_->encode(writer, block_.slots[i].key, block_.slots[i].value);
-      }
-      state.store(done, std::memory_order_release);
-      pages_left_.fetch_sub(1, std::memory_order_acq_rel);
-      return;
-    }
-    wait_until_done(state);
+  [[nodiscard]] std::uint64_t slots_of(std::size_t page) const {
+    return (std::uint64_t{1} << std::min(page_slots, block_.slot_count - page * page_slots)) - 1;
   }
 
-  static void wait_until_done(const std::atomic<std::uint8_t>& state) {
+  void save_slots(std::size_t page, std::uint64_t slots) {
+    std::atomic<std::uint64_t>& state = pages_[page];
+    const std::uint64_t before = state.load(std::memory_order_acquire);
+    if ((before & done) != 0 || (before & slots) == slots) return;
+    const std::uint64_t marked = state.fetch_or(slots, std::memory_order_acq_rel);
+    if ((marked & claimed) != 0) {
+      wait_until([&] { return (state.load(std::memory_order_acquire) & done) != 0; });
+      return;
+    }
+    const std::uint64_t fresh = slots & ~marked;
+    ByteWriter writer(chunk_with_room());
+    encode_slots(page, fresh, writer);
+    const std::uint64_t count = saved_count_.load(std::memory_order_relaxed);
+    saved_count_.store(count + static_cast<std::uint64_t>(std::popcount(fresh)),
+                       std::memory_order_release);
+  }
+
+  void encode_slots(std::size_t page, std::uint64_t slots, ByteWriter& writer) const {
+    for (; slots != 0; slots &= slots - 1) {
+      const std::size_t i = page * page_slots + static_cast<std::size_t>(std::countr_zero(slots));
+      if (block_.tags[i] != 0) encoder_->encode(writer, block_.slots[i].key, block_.slots[i].value);
+    }
+  }
+
+  // Chunks, because one buffer that grows would be copied now and then while a record waits.
+  Bytes& chunk_with_room() {
+    constexpr std::size_t chunk_bytes = 4096;
+    if (saved_.empty() || saved_.back().size() > chunk_bytes * 3 / 4)
+      saved_.emplace_back().reserve(chunk_bytes);
+    return saved_.back();
+  }
+
+  template <class Condition>
+  static void wait_until(Condition condition) {
     constexpr int spins_max = 256;  // then the other thread may well have lost its processor
-    for (int spins = 0; state.load(std::memory_order_acquire) != done; ++spins) {
+    for (int spins = 0; !condition(); ++spins) {
       if (spins >= spins_max) std::this_thread::yield();
     }
   }
@@ -143,10 +191,10 @@ class FrozenTable {
   TableBlock<K, V> block_;
   std::shared_ptr<const EntryEncoder<K, V>> encoder_;  // one for all tables of a state
   std::size_t page_count_;
-  std::unique_ptr<std::atomic<std::uint8_t>[]> pages_;
-  std::atomic<std::size_t> pages_left_;
-  std::atomic<bool> given_up_{false};
-  Bytes saved_;  // pages that the owner has encoded
+  std::unique_ptr<std::atomic<std::uint64_t>[]> pages_;
+  std::atomic<bool> over_{false};
+  std::atomic<std::uint64_t> saved_count_{0};  // marked slots whose entries are in saved_
+  std::vector<Bytes> saved_;                   // entries that the owner has encoded
   bool keeps_block_ = false;
 };
 

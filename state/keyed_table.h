@@ -53,18 +53,19 @@ class KeyedTable {
   template <class KeyOf, class Update>
   void update_rows(const KeyHash* hashes, std::size_t begin, std::size_t end, KeyOf key_of,
                    Update update) {
-    constexpr std::size_t ahead = 32;
+    constexpr std::size_t ahead = 16;  // a power of two
     FlatTable<K, V>* tables[ahead];
-    for (std::size_t first = begin; first < end; first += ahead) {
-      const std::size_t count = end - first < ahead ? end - first : ahead;
-      for (std::size_t i = 0; i < count; ++i) {
-        tables[i] = &at(hashes[first + i]);
-        tables[i]->prefetch(hashes[first + i]);
-      }
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t row = first + i;
-        update(row, tables[i]->find_or_insert(hashes[row], key_of(row)));
-      }
+    const bool frozen = !being_written_.expired();
+    const auto fetch = [&](std::size_t row) {
+      FlatTable<K, V>* table = tables[row % ahead] = &at(hashes[row]);
+      table->prefetch(hashes[row]);
+      if (frozen) table->prefetch_frozen(hashes[row]);
+    };
+    for (std::size_t row = begin; row < end && row < begin + ahead; ++row) fetch(row);
+    for (std::size_t row = begin; row < end; ++row) {
+      FlatTable<K, V>& table = *tables[row % ahead];
+      if (row + ahead < end) fetch(row + ahead);
+      update(row, table.find_or_insert(hashes[row], key_of(row)));
     }
   }
 
@@ -109,7 +110,9 @@ class KeyedTable {
     typename FrozenGroups<K, V>::Tables frozen;
     frozen.reserve(tables_.size());
     for (auto& table : tables_) frozen.push_back(table.freeze(encoder));
-    return FrozenGroups<K, V>(layout_, std::move(frozen));
+    FrozenGroups<K, V> groups(layout_, std::move(frozen));
+    being_written_ = groups.life();
+    return groups;
   }
 
  private:
@@ -120,6 +123,7 @@ class KeyedTable {
 
   GroupTables layout_;
   std::vector<FlatTable<K, V>> tables_;
+  std::weak_ptr<const void> being_written_;  // what was frozen last, as long as it is
 };
 
 }  // namespace weir

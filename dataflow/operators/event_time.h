@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "dataflow/operator.h"
@@ -44,19 +45,14 @@ class EventTimeOperator final : public Operator {
                                          Outputs& out) override {
     if (rows.begin == 0) writable(in).times.resize(in->size());
     auto& batch = batch_cast<T>(*in);
-    const EventTime latest = latest_believed();
-    std::uint64_t ahead = 0;
-    for (std::size_t row = rows.begin; row < rows.end; ++row) {
-      const T& value = batch.values[row];
-      const EventTime at = to_event_time(std::invoke(extract_, value));
-      batch.times[row] = at;
-      if (at > latest) {
-        ++ahead;
-      } else {
-        watermarks_.on_record(value, at);
-      }
+    using Watermarks = decltype(watermarks_);
+    if constexpr (std::is_trivially_copyable_v<Watermarks> && sizeof(Watermarks) <= 64) {
+      Watermarks own = watermarks_;  // in registers: times are written beside it
+      stamp(batch, rows, own);
+      watermarks_ = own;
+    } else {
+      stamp(batch, rows, watermarks_);
     }
-    if (ahead > 0) count_ahead(ahead);
     if (rows.end < batch.size()) return Progress{StepResult::done, rows.end};
     if (idleness_) idleness_->on_record();
     set_idle(false, out);
@@ -82,6 +78,23 @@ class EventTimeOperator final : public Operator {
   }
 
  private:
+  template <class Watermarks>
+  void stamp(Batch<T>& batch, RowRange rows, Watermarks& watermarks) {
+    const EventTime latest = latest_believed();
+    std::uint64_t ahead = 0;
+    for (std::size_t row = rows.begin; row < rows.end; ++row) {
+      const T& value = batch.values[row];
+      const EventTime at = to_event_time(std::invoke(extract_, value));
+      batch.times[row] = at;
+      if (at > latest) {
+        ++ahead;
+      } else {
+        watermarks.on_record(value, at);
+      }
+    }
+    if (ahead > 0) count_ahead(ahead);
+  }
+
   [[nodiscard]] EventTime latest_believed() const {
     constexpr ProcessingTime year_2000{946'684'800'000};
     const ProcessingTime now = context_->clock->processing_time();

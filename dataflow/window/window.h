@@ -2,7 +2,9 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/check.h"
 #include "base/time.h"
@@ -22,6 +24,27 @@ struct Window {
   }
   friend constexpr auto operator<=>(const Window&, const Window&) = default;
 };
+
+// The first of times[begin … end) that is not in [start, end) of the window, or `end`. Blocks are
+// looked at without a branch per time: nearly always all times of a batch are in one window.
+[[nodiscard]] inline std::size_t end_of_run(std::span<const EventTime> times, std::size_t begin,
+                                            std::size_t end, const Window& window) {
+  constexpr std::size_t block = 64;
+  // A time outside makes one of its two differences negative, also if they overflow.
+  const auto since = [](EventTime from, EventTime to) {
+    return static_cast<std::uint64_t>(to.ms) - static_cast<std::uint64_t>(from.ms);
+  };
+  const EventTime* const at = times.data();
+  const EventTime last = window.end - Duration{1};
+  for (; begin + block <= end; begin += block) {
+    std::uint64_t differences = 0;
+    for (std::size_t i = begin; i < begin + block; ++i)
+      differences |= since(window.start, at[i]) | since(at[i], last);
+    if (static_cast<std::int64_t>(differences) < 0) break;
+  }
+  while (begin < end && at[begin] >= window.start && at[begin] < window.end) ++begin;
+  return begin;
+}
 
 // How far `time` is into its window of `size`, when windows begin at `offset` and every size after
 // and before: in [0, size). Exact for all times: the difference of two remainders cannot overflow.

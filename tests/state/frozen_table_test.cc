@@ -149,6 +149,34 @@ TEST(FrozenTable, reading_saves_nothing) {
   EXPECT_EQ(frozen.use_count(), 2);
 }
 
+TEST(FrozenTable, costs_a_change_one_entry_and_only_once) {
+  struct CountingEncoder final : EntryEncoder<std::uint64_t, std::string> {
+    void encode(ByteWriter&, const std::uint64_t&, const std::string&) const override { ++calls; }
+    mutable int calls = 0;
+  };
+  const auto encoder = std::make_shared<const CountingEncoder>();
+  Table table = table_of(300);
+  const auto frozen = table.freeze(encoder);
+  for (int i = 0; i < 3; ++i) at(table, 7) = "new";
+  EXPECT_EQ(encoder->calls, 1);
+  at(table, 1000) = "was not there";
+  EXPECT_EQ(encoder->calls, 1);
+  Bytes bytes;
+  ByteWriter writer(bytes);
+  frozen->write(writer);
+  EXPECT_EQ(encoder->calls, 300);
+}
+
+TEST(FrozenTable, leaves_a_table_whose_entries_are_plain_bytes_free_to_grow) {
+  FlatTable<std::uint64_t, std::uint64_t> table;
+  std::map<std::uint64_t, std::uint64_t> expected;
+  for (std::uint64_t key = 0; key < 300; ++key)
+    table.find_or_insert(hash_of(key), key) = expected[key] = key;
+  const auto frozen = table.freeze(plain<std::uint64_t, std::uint64_t>());
+  for (std::uint64_t key = 290; key < 5000; ++key) table.find_or_insert(hash_of(key), key) = 7;
+  EXPECT_EQ((written<std::uint64_t, std::uint64_t>(*frozen)), expected);
+}
+
 TEST(FrozenTable, that_was_given_up_is_let_go_with_the_next_change) {
   Table table = table_of(300);
   auto frozen = table.freeze(plain<std::uint64_t, std::string>());

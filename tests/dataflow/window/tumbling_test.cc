@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <vector>
 
 #include "base/random.h"
 #include "dataflow/window/tumbling.h"
@@ -64,6 +65,26 @@ TEST(Window, at_the_ends_of_time_is_cut_short_and_not_wrapped) {
     const Window last = windows.window_of(EventTime::max());
     EXPECT_EQ(last.max_time(), EventTime::max());
     EXPECT_EQ(windows.window_of(last.start - 1ms), (Window{last.start - 5s, last.start}));
+  }
+}
+
+TEST(Window, a_run_of_times_ends_at_the_first_outside_wherever_in_time_that_is) {
+  const std::vector<Window> windows{{EventTime{-5}, EventTime{5}},
+                                    {EventTime::min(), EventTime::min() + 7ms},
+                                    {EventTime::max() - 7ms, EventTime::max()}};
+  for (const Window& window : windows) {
+    for (const EventTime outside :
+         {EventTime::min(), EventTime{-6}, EventTime{0}, EventTime{5}, EventTime::max()}) {
+      if (outside >= window.start && outside < window.end) continue;
+      for (std::size_t place = 0; place < 200; ++place) {
+        std::vector<EventTime> times(200, window.start);
+        for (std::size_t i = 0; i < times.size(); i += 2) times[i] = window.max_time();
+        if (window.end == EventTime::max()) times.assign(200, window.start);
+        ASSERT_EQ(end_of_run(times, 1, 200, window), 200U);
+        times[place] = outside;
+        ASSERT_EQ(end_of_run(times, 0, 200, window), place);
+      }
+    }
   }
 }
 
