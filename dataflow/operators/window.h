@@ -147,26 +147,29 @@ class WindowOperator final : public Operator {
     return domain_ == TimeDomain::event && !is_global(window) && over_at(window) <= watermark_;
   }
 
-  // The first time at which the window needs to be looked at in the domain, if there is one.
   template <TimeDomain domain>
-  [[nodiscard]] std::optional<std::int64_t> next_need(const W& w) const {
+  [[nodiscard]] static std::optional<std::int64_t> next_timer(const W& w) {
+    constexpr bool of_event_time = domain == TimeDomain::event;
     std::optional<std::int64_t> next;
-    const auto at = [&next](std::int64_t ms) {
-      if (!next || ms < *next) next = ms;
-    };
-    if (domain_ == domain && !is_global(w.window)) at(over_at(w.window).ms);
-    if constexpr (domain == TimeDomain::event) {
-      if (w.end.event) at(w.window.max_time().ms);
-      if constexpr (has_other_timers) {
-        if (!w.timers.event.empty()) at(w.timers.event.front().ms);
-      }
-    } else {
-      if (w.end.processing) at(w.window.max_time().ms);
-      if constexpr (has_other_timers) {
-        if (!w.timers.processing.empty()) at(w.timers.processing.front().ms);
+    if (of_event_time ? w.end.event : w.end.processing) next = w.window.max_time().ms;
+    if constexpr (has_other_timers) {
+      if constexpr (of_event_time) {
+        if (!w.timers.event.empty()) next = earlier(next, w.timers.event.front().ms);
+      } else {
+        if (!w.timers.processing.empty()) next = earlier(next, w.timers.processing.front().ms);
       }
     }
     return next;
+  }
+  // The first time at which the window needs to be looked at in the domain, if there is one.
+  template <TimeDomain domain>
+  [[nodiscard]] std::optional<std::int64_t> next_need(const W& w) const {
+    std::optional<std::int64_t> next = next_timer<domain>(w);
+    if (domain_ == domain && !is_global(w.window)) next = earlier(next, over_at(w.window).ms);
+    return next;
+  }
+  [[nodiscard]] static std::int64_t earlier(std::optional<std::int64_t> next, std::int64_t ms) {
+    return next ? std::min(*next, ms) : ms;
   }
 
   // --- alarms ---
@@ -191,7 +194,7 @@ class WindowOperator final : public Operator {
     std::optional<std::int64_t> next;
     for (std::size_t i = 0; i < open.size(); ++i) {
       const std::optional<std::int64_t> need = next_need<domain>(open[i]);
-      if (need && (!next || *need < *next)) next = need;
+      if (need) next = earlier(next, *need);
     }
     if (next && alarm_of<domain>(open).is_after(*next))
       set_alarm<domain>(open, *next, subject.key, subject.hash);
@@ -269,33 +272,33 @@ class WindowOperator final : public Operator {
     set_next_alarm<TimeDomain::processing>(open, subject);
   }
 
+  // In the order of their times, those that are set meanwhile too.
   template <TimeDomain domain>
   void fire_timers(W& w, std::int64_t time_ms, const Subject& subject) {
-    if constexpr (domain == TimeDomain::event) {
-      if constexpr (has_other_timers) {
-        while (!w.timers.event.empty() && w.timers.event.front().ms <= time_ms) {
-          const EventTime time = w.timers.event.front();
-          w.timers.event.erase(w.timers.event.begin());
-          on_event_time(w, time, subject);
-        }
-      }
-      if (w.end.event && w.window.max_time().ms <= time_ms) {
-        w.end.event = false;
-        on_event_time(w, w.window.max_time(), subject);
-      }
-    } else {
-      if constexpr (has_other_timers) {
-        while (!w.timers.processing.empty() && w.timers.processing.front().ms <= time_ms) {
-          const ProcessingTime time = w.timers.processing.front();
-          w.timers.processing.erase(w.timers.processing.begin());
-          on_processing_time(w, time, subject);
-        }
-      }
-      if (w.end.processing && w.window.max_time().ms <= time_ms) {
-        w.end.processing = false;
-        on_processing_time(w, {w.window.max_time().ms}, subject);
-      }
+    while (const std::optional<std::int64_t> next = take_timer<domain>(w, time_ms)) {
+      if constexpr (domain == TimeDomain::event)
+        on_event_time(w, {*next}, subject);
+      else
+        on_processing_time(w, {*next}, subject);
     }
+  }
+  template <TimeDomain domain>
+  [[nodiscard]] static std::optional<std::int64_t> take_timer(W& w, std::int64_t time_ms) {
+    constexpr bool of_event_time = domain == TimeDomain::event;
+    std::optional<std::int64_t> next = next_timer<domain>(w);
+    if (!next || *next > time_ms) return std::nullopt;
+    bool& end = of_event_time ? w.end.event : w.end.processing;
+    if (w.window.max_time().ms == *next) end = false;
+    if constexpr (has_other_timers) {
+      auto& timers = [&w]() -> auto& {
+        if constexpr (of_event_time)
+          return w.timers.event;
+        else
+          return w.timers.processing;
+      }();
+      if (!timers.empty() && timers.front().ms == *next) timers.erase(timers.begin());
+    }
+    return next;
   }
 
   void on_event_time(W& w, EventTime time, const Subject& subject) {

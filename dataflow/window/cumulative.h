@@ -1,6 +1,7 @@
 // Windows that begin together and end one after the other: sums since midnight, for every hour of the day.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,13 +26,15 @@ class Cumulative : public InEitherTime<Cumulative> {
   [[nodiscard]] constexpr Duration step() const { return step_; }
   [[nodiscard]] constexpr Duration offset() const { return offset_; }
 
-  // Requires !mistake(). Longest first.
+  // Requires !mistake(). Longest first. Those that would end behind EventTime::max() are one.
   template <class T>
   void assign(const T& /*value*/, EventTime time, std::vector<Window>& windows) const {
     const Duration into = time_into_window(time, offset_, size_);
     const EventTime start = time - into;
+    const std::size_t first = windows.size();
     for (Duration length = size_; length > into; length -= step_) {
-      windows.push_back({start, start + length});
+      const Window window{start, time + (length - into)};
+      if (windows.size() == first || windows.back() != window) windows.push_back(window);
     }
   }
   [[nodiscard]] std::optional<std::string> mistake() const {

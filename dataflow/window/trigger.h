@@ -28,7 +28,7 @@ enum class TriggerResult : std::uint8_t { continue_, fire, purge, fire_and_purge
   return result == TriggerResult::purge || result == TriggerResult::fire_and_purge;
 }
 
-// Timers for the last time of a window, wherever that is when it comes: windows that merge move it.
+// Whether a window has an end timer, by domain.
 struct EndTimers {
   bool event = false;
   bool processing = false;
@@ -41,11 +41,10 @@ struct TriggerTimers {
 };
 
 // What a trigger sees and does during a callback. Timers belong to the window and go with it; each fires once, however often
-// it is set. One whose time has passed fires with the next watermark, or at once in processing time. A timer at the
-// window's max_time() stays at the end of the window when the window grows.
+// it is set. One whose time has passed fires with the next watermark, or at once in processing time.
 class TriggerContext {
  public:
-  // `timers` is null for a trigger that has said it sets none but at the window's end.
+  // `timers` is null for a trigger that has said it sets none but end timers.
   TriggerContext(const Window& window, TimeDomain domain, EventTime watermark, const Clock& clock,
                  EndTimers& end, TriggerTimers* timers)
       : window_(&window),
@@ -61,34 +60,23 @@ class TriggerContext {
   [[nodiscard]] EventTime watermark() const { return watermark_; }
   [[nodiscard]] ProcessingTime processing_time() const { return clock_->processing_time(); }
 
-  void set_timer(EventTime at) {
-    if (at == window_->max_time()) {
-      end_->event = true;
-    } else {
-      insert(timers().event, at);
-    }
-  }
-  void set_timer(ProcessingTime at) {
-    if (at.ms == window_->max_time().ms) {
-      end_->processing = true;
-    } else {
-      insert(timers().processing, at);
-    }
-  }
-  void cancel_timer(EventTime at) {
-    if (at == window_->max_time()) end_->event = false;
-    if (timers_ != nullptr) std::erase(timers_->event, at);
-  }
-  void cancel_timer(ProcessingTime at) {
-    if (at.ms == window_->max_time().ms) end_->processing = false;
-    if (timers_ != nullptr) std::erase(timers_->processing, at);
-  }
+  void set_timer(EventTime at) { insert(timers().event, at); }
+  void set_timer(ProcessingTime at) { insert(timers().processing, at); }
+  void cancel_timer(EventTime at) { std::erase(timers().event, at); }
+  void cancel_timer(ProcessingTime at) { std::erase(timers().processing, at); }
+
+  // A timer for window().max_time(), which moves with it when windows merge. It comes as any other.
+  void set_end_timer(TimeDomain domain) { end_timer(domain) = true; }
+  void cancel_end_timer(TimeDomain domain) { end_timer(domain) = false; }
 
  private:
   template <class Time>
   static void insert(std::vector<Time>& sorted, Time at) {
     const auto place = std::lower_bound(sorted.begin(), sorted.end(), at);
     if (place == sorted.end() || *place != at) sorted.insert(place, at);
+  }
+  bool& end_timer(TimeDomain domain) {
+    return domain == TimeDomain::event ? end_->event : end_->processing;
   }
   TriggerTimers& timers() {
     WEIR_CHECK(timers_ != nullptr);  // the trigger has declared `other_timers = false`
@@ -112,7 +100,7 @@ class TriggerContext {
 //     TriggerResult on_event_time(EventTime, TriggerContext&, State&);             // for a timer; may be left out
 //     TriggerResult on_processing_time(ProcessingTime, TriggerContext&, State&);   // for a timer; may be left out
 //     void merge(State& into, const State& other);             // of windows that become one; without, no such windows
-//     static constexpr bool other_timers = false;              // it sets no timers but at max_time(): saves memory
+//     static constexpr bool other_timers = false;              // it sets no timers but end timers: saves memory
 //     std::optional<std::string> mistake() const;              // what is wrong with its settings; may be left out
 //   };
 //

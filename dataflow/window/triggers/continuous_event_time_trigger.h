@@ -1,6 +1,7 @@
 // Fires at regular event times, for early results.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -8,8 +9,8 @@
 
 namespace weir {
 
-// When the watermark reaches a multiple of the interval behind the first record since the last firing, at the window's end,
-// and then for every record that still enters it. An interval that is not above 0 is a mistake of the plan.
+// When the watermark reaches a multiple of the interval, counted from the window's first record, at the window's end, and then
+// for every record that still enters it. An interval that is not above 0 is a mistake of the plan.
 struct ContinuousEventTimeTrigger {
   struct State {
     std::optional<EventTime> next;
@@ -21,17 +22,16 @@ struct ContinuousEventTimeTrigger {
   template <class T>
   TriggerResult on_element(const T& /*value*/, EventTime time, TriggerContext& context,
                            State& state) const {
-    const EventTime end = context.window().max_time();
-    if (end <= context.watermark()) return TriggerResult::fire;
-    context.set_timer(end);
-    if (!state.next) state.next = window_start(time, Duration{0}, interval) + interval;
+    if (context.window().max_time() <= context.watermark()) return TriggerResult::fire;
+    context.set_end_timer(TimeDomain::event);
+    if (!state.next) state.next = next_after(time, context);
     set_timer(context, state);
     return TriggerResult::continue_;
   }
   TriggerResult on_event_time(EventTime time, TriggerContext& context, State& state) const {
     if (time == context.window().max_time()) return TriggerResult::fire;
     if (state.next != time) return TriggerResult::continue_;
-    state.next = time + interval;
+    state.next = next_after(time, context);
     set_timer(context, state);
     return TriggerResult::fire;
   }
@@ -43,6 +43,11 @@ struct ContinuousEventTimeTrigger {
   }
 
  private:
+  // A watermark that passes several multiples fires once: a global window ends at the end of time.
+  [[nodiscard]] EventTime next_after(EventTime time, const TriggerContext& context) const {
+    const EventTime passed = std::max(time, context.watermark());
+    return passed + (interval - time_into_window(passed, Duration{0}, interval));
+  }
   // Not where the window's end comes first; a window that grows then gets it with its next record.
   static void set_timer(TriggerContext& context, const State& state) {
     if (*state.next < context.window().max_time()) context.set_timer(*state.next);

@@ -1,6 +1,7 @@
 // Fires at regular times of the machine's clock, for early results.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -22,11 +23,8 @@ struct ContinuousProcessingTimeTrigger {
   TriggerResult on_element(const T& /*value*/, EventTime /*time*/, TriggerContext& context,
                            State& state) const {
     if (context.domain() == TimeDomain::processing)
-      context.set_timer(ProcessingTime{context.window().max_time().ms});
-    if (!state.next) {
-      const EventTime now{context.processing_time().ms};
-      state.next = after({window_start(now, Duration{0}, interval).ms});
-    }
+      context.set_end_timer(TimeDomain::processing);
+    if (!state.next) state.next = next_after(context.processing_time());
     set_timer(context, state);
     return TriggerResult::continue_;
   }
@@ -34,7 +32,7 @@ struct ContinuousProcessingTimeTrigger {
                                    State& state) const {
     if (is_end(time, context)) return TriggerResult::fire;
     if (state.next != time) return TriggerResult::continue_;
-    state.next = after(time);
+    state.next = next_after(std::max(time, context.processing_time()));
     set_timer(context, state);
     return TriggerResult::fire;
   }
@@ -49,8 +47,9 @@ struct ContinuousProcessingTimeTrigger {
   static bool is_end(ProcessingTime time, const TriggerContext& context) {
     return context.domain() == TimeDomain::processing && time.ms == context.window().max_time().ms;
   }
-  [[nodiscard]] ProcessingTime after(ProcessingTime time) const {
-    return {(EventTime{time.ms} + interval).ms};
+  // Several that have passed while nothing ran fire once.
+  [[nodiscard]] ProcessingTime next_after(ProcessingTime now) const {
+    return now + (interval - time_into_window(EventTime{now.ms}, Duration{0}, interval));
   }
   // Not where the window's end comes first; a window that grows then gets it with its next record.
   static void set_timer(TriggerContext& context, const State& state) {

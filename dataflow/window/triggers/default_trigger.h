@@ -11,13 +11,11 @@ struct DefaultTrigger {
 
   template <class T>
   TriggerResult on_element(const T& /*value*/, EventTime /*time*/, TriggerContext& context) const {
-    const EventTime end = context.window().max_time();
-    if (context.domain() == TimeDomain::processing) {
-      context.set_timer(ProcessingTime{end.ms});
-      return TriggerResult::continue_;
+    if (context.domain() == TimeDomain::event &&
+        context.window().max_time() <= context.watermark()) {
+      return TriggerResult::fire;
     }
-    if (end <= context.watermark()) return TriggerResult::fire;
-    context.set_timer(end);
+    context.set_end_timer(context.domain());
     return TriggerResult::continue_;
   }
   TriggerResult on_event_time(EventTime /*time*/, TriggerContext& /*context*/) const {

@@ -11,7 +11,7 @@ struct EndOfInputTrigger {
 
   template <class T>
   TriggerResult on_element(const T& /*value*/, EventTime /*time*/, TriggerContext& context) const {
-    if (context.window().max_time() == EventTime::max()) context.set_timer(EventTime::max());
+    if (context.window().max_time() == EventTime::max()) context.set_end_timer(TimeDomain::event);
     return TriggerResult::continue_;
   }
   TriggerResult on_event_time(EventTime /*time*/, TriggerContext& /*context*/) const {

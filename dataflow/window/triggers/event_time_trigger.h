@@ -12,7 +12,7 @@ struct EventTimeTrigger {
   template <class T>
   TriggerResult on_element(const T& /*value*/, EventTime /*time*/, TriggerContext& context) const {
     if (context.window().max_time() <= context.watermark()) return TriggerResult::fire;
-    context.set_timer(context.window().max_time());
+    context.set_end_timer(TimeDomain::event);
     return TriggerResult::continue_;
   }
   TriggerResult on_event_time(EventTime /*time*/, TriggerContext& /*context*/) const {

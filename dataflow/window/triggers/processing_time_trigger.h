@@ -10,7 +10,7 @@ struct ProcessingTimeTrigger {
 
   template <class T>
   TriggerResult on_element(const T& /*value*/, EventTime /*time*/, TriggerContext& context) const {
-    context.set_timer(ProcessingTime{context.window().max_time().ms});
+    context.set_end_timer(TimeDomain::processing);
     return TriggerResult::continue_;
   }
   TriggerResult on_processing_time(ProcessingTime /*time*/, TriggerContext& /*context*/) const {
