@@ -123,7 +123,13 @@ class Operator {
   // Asked before each element is taken.
   [[nodiscard]] virtual InputSelection next_input() const { return {}; }
 
-  // A barrier has come: what is not in a state yet is put there now; then all states are frozen.
+  // A barrier has come, and everything before it has been processed: asked until it says `done`; then the snapshot is taken. The default says so
+  // at once.
+  [[nodiscard]] virtual Result<StepResult> on_barrier(CheckpointId checkpoint, Outputs& out);
+  // A loop's marker passes, behind all that came before it. The default passes it on.
+  [[nodiscard]] virtual Result<StepResult> on_loop_marker(LoopMarker marker, Outputs& out);
+
+  // Follows on_barrier: what is not in a state yet is put there now; then all states are frozen.
   [[nodiscard]] virtual Result<void> prepare_snapshot(CheckpointId checkpoint);
   // A checkpoint that this operator was part of is complete: what it held back for that may go out. May be left out
   // for one checkpoint, then a later one says it for both.

@@ -29,6 +29,7 @@
 #include "dataflow/operators/async_map.h"
 #include "dataflow/operators/event_time.h"
 #include "dataflow/operators/function_partitioner.h"
+#include "dataflow/operators/iteration.h"
 #include "dataflow/operators/keyed.h"
 #include "dataflow/operators/parse.h"
 #include "dataflow/operators/process.h"
@@ -49,6 +50,15 @@ struct AllRecords {
     return {};
   }
 };
+
+// What a loop's function returns.
+template <class Feedback, class Output>
+struct LoopEnds {
+  Feedback feedback;  // a Stream of what goes round again
+  Output output;      // a Stream of what leaves
+};
+template <class Feedback, class Output>
+LoopEnds(Feedback, Output) -> LoopEnds<Feedback, Output>;
 
 template <class T>
 class Stream : public StepSettings<Stream<T>> {
@@ -195,6 +205,50 @@ class Stream : public StepSettings<Stream<T>> {
   template <class... Args>
   void reduce(Args&&...) const {
     static_assert(stream_detail::never<Args...>, "weir: reduce is per key: put .key_by(…) before");
+  }
+
+  // A loop: body is given the stream of these records and of those that it feeds back, and says what goes round again and what leaves:
+  //   numbers.iterate("halve", [](Stream<int> in) {
+  //     auto halves = in.map([](int x) { return x / 2; });
+  //     return LoopEnds{halves.filter([](int x) { return x > 1; }), halves.filter([](int x) { return x <= 1; })};
+  //   });
+  // It ends when its input has and nothing is on its way. What is on its way is part of checkpoints.
+  template <class Body>
+  [[nodiscard]] auto iterate(std::string name, Body body) const {
+    static_assert(std::invocable<Body&, Stream<T>>,
+                  "weir: iterate needs a function (Stream<T>) → LoopEnds{feedback, output}");
+    static_assert(
+        requires(std::invoke_result_t<Body&, Stream<T>> ends) {
+          { ends.feedback } -> std::convertible_to<Stream<T>>;
+          ends.output;
+        },
+        "weir: the function of iterate returns LoopEnds{feedback, output}; what goes "
+        "round again is of the same type as what went in");
+    static_assert(Encodable<T>,
+                  "weir: records in a loop are part of snapshots, so they need a codec: make them "
+                  "aggregates of encodable fields");
+    const auto hub = std::make_shared<FeedbackHub>();
+    auto head =
+        transform<T>("iteration head", [hub] { return std::make_unique<IterationHead<T>>(hub); });
+    head.name = name;
+    head.name_given = true;
+    head.stateful = true;
+    head.chaining = Chaining::head;
+    const Stream<T> in = then<T>(std::move(head));
+    auto ends = std::invoke(body, in);
+    LogicalNode tail;
+    tail.kind = "iteration tail";
+    tail.name = name + " feedback";
+    tail.name_given = true;
+    tail.role = StageRole::sink;
+    tail.factory = [hub] { return std::make_unique<IterationTail>(hub); };
+    tail.input_hashers.resize(1);
+    tail.loop_head = in.origins().front().node;
+    tail.parallelism = builder_->node(*tail.loop_head).parallelism;
+    tail.slot_group = builder_->node(*tail.loop_head).slot_group;
+    const Stream<T> feedback = ends.feedback;
+    (void)feedback.end_in(std::move(tail));
+    return ends.output;
   }
 
   // Calls f(const T&, AsyncResult<Out>) for each record and goes on while it waits for the answers; see dataflow/api/async.h. What is

@@ -80,6 +80,12 @@ class AsyncMapOperator final : public Operator {
     return StepResult::done;
   }
 
+  [[nodiscard]] Result<StepResult> on_loop_marker(LoopMarker marker, Outputs& out) override {
+    queue_.add(marker);
+    WEIR_TRY(drain(out));
+    return StepResult::done;
+  }
+
   // At once if there is something to put out, also when nothing comes in.
   [[nodiscard]] std::optional<ProcessingTime> next_processing_timer() const override {
     if (may_go_on_ || !inbox_->empty()) return ProcessingTime{};
@@ -231,6 +237,7 @@ class AsyncMapOperator final : public Operator {
       if (const auto* watermark = std::get_if<Watermark>(control))
         out.emit_watermark(watermark->time);
       if (const auto* status = std::get_if<WatermarkStatus>(control)) out.emit_idle(status->idle);
+      if (const auto* marker = std::get_if<LoopMarker>(control)) out.emit_loop_marker(*marker);
       may_go_on_ = true;
       return {};
     }

@@ -24,7 +24,7 @@ namespace weir {
 template <class E>
 class AsyncQueue {
  public:
-  using Control = std::variant<Watermark, WatermarkStatus>;
+  using Control = std::variant<Watermark, WatermarkStatus, LoopMarker>;
   using Entry = std::shared_ptr<E>;
 
   explicit AsyncQueue(AsyncOrder order) : order_(order), segments_(1) {}

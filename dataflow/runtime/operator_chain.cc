@@ -215,10 +215,14 @@ Result<StepResult> OperatorChain::process_control(Stage& stage, InputPort port,
     return stage.op->on_idle(status->idle, out);
   }
   if (const auto* barrier = std::get_if<Barrier>(&element)) {
+    auto ready = stage.op->on_barrier(barrier->checkpoint, out);
+    if (!ready || *ready != StepResult::done) return ready;
     WEIR_TRY(snapshot(stage, barrier->checkpoint, out.budget().clock()));
     deliver_control(stage, *barrier);
     return StepResult::done;
   }
+  if (const auto* marker = std::get_if<LoopMarker>(&element))
+    return stage.op->on_loop_marker(*marker, out);
   WEIR_CHECK(std::holds_alternative<EndOfInput>(element));
   WEIR_CHECK(stage.open_inputs > 0);
   auto result = stage.op->on_end_of_input(port, out);
@@ -316,6 +320,7 @@ Result<void> OperatorChain::deliver(Stage& stage, const Outputs& out) {
   if (out.idle() == false) deliver_control(stage, WatermarkStatus{false});
   if (out.watermark()) deliver_control(stage, Watermark{*out.watermark()});
   if (out.idle() == true) deliver_control(stage, WatermarkStatus{true});
+  if (out.loop_marker()) deliver_control(stage, *out.loop_marker());
   return {};
 }
 
