@@ -164,8 +164,7 @@ class WindowedStream
   static constexpr bool has_default_trigger = std::is_same_v<Trigger, DefaultTrigger>;
 
   template <class F>
-  using ContextOf =
-      typename process_detail::CallbackTypes<decltype(&F::on_window)>::ContextType;
+  using ContextOf = typename process_detail::CallbackTypes<decltype(&F::on_window)>::ContextType;
 
   [[nodiscard]] PlanBuilder& builder() const { return stream_.builder(); }
 
@@ -259,8 +258,9 @@ class WindowedStream
   template <class Row, class Function = void>
   [[nodiscard]] WindowResults<Row, T> results(std::string name, LateFactory make_factory,
                                               const Function* function = nullptr) const {
-    static_assert(!has_default_trigger || !requires { Assigner::needs_trigger; },
-                  "weir: a global window never ends by itself: say when it fires, .trigger(…)");
+    static_assert(
+        !has_default_trigger || !requires { Assigner::needs_trigger; },
+        "weir: a global window never ends by itself: say when it fires, .trigger(…)");
     auto node = stream_.template keyed_node<Row>(std::move(name), assigner_.name(),
                                                  make_factory(std::nullopt));
     if constexpr (std::is_same_v<K, NoKey>) node.parallelism = 1;

@@ -1,9 +1,10 @@
+#include "dataflow/window/tumbling.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
 
 #include "base/random.h"
-#include "dataflow/window/tumbling.h"
 
 namespace weir {
 namespace {
