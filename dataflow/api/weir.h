@@ -19,7 +19,6 @@
 #include "dataflow/window/triggers/continuous_event_time_trigger.h"
 #include "dataflow/window/triggers/continuous_processing_time_trigger.h"
 #include "dataflow/window/triggers/count_trigger.h"
-#include "dataflow/window/triggers/default_trigger.h"
 #include "dataflow/window/triggers/delta_trigger.h"
 #include "dataflow/window/triggers/end_of_input_trigger.h"
 #include "dataflow/window/triggers/event_time_trigger.h"

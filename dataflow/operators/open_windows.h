@@ -132,8 +132,8 @@ struct Codec<OpenWindow<Parts...>> : codec_detail::ReadsInPlace<OpenWindow<Parts
   }
   static Schema schema() {
     return schema_detail::of_parts<decltype(W::window), decltype(W::contents), decltype(W::trigger),
-                                   decltype(W::timers), decltype(W::per_window)>(
-        SchemaKind::record, "window");
+                                   decltype(W::timers), decltype(W::per_window)>(SchemaKind::record,
+                                                                                 "window");
   }
 
  private:

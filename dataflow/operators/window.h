@@ -61,7 +61,8 @@ class WindowOperator final : public Operator {
     table_ = *std::move(table);
     TableCursor cursor;
     table_->walk(cursor, [this](const K& key, const Open& open) {
-      if (open.event_alarm.is_set) event_alarms_.queue.push({open.event_alarm.at_ms, hash_of(key), key});
+      if (open.event_alarm.is_set)
+        event_alarms_.queue.push({open.event_alarm.at_ms, hash_of(key), key});
       if (open.processing_alarm.is_set)
         processing_alarms_.queue.push({open.processing_alarm.at_ms, hash_of(key), key});
       return true;
@@ -223,8 +224,7 @@ class WindowOperator final : public Operator {
     alarms.queue.drop_unless([this](const typename AlarmQueue<K>::Entry& entry) {
       const Open* open = std::as_const(*table_).find(entry.hash, entry.key);
       if (open == nullptr) return false;
-      const Alarm& alarm =
-          domain == TimeDomain::event ? open->event_alarm : open->processing_alarm;
+      const Alarm& alarm = domain == TimeDomain::event ? open->event_alarm : open->processing_alarm;
       return alarm.is_set && alarm.at_ms == entry.time_ms;
     });
   }
@@ -255,9 +255,8 @@ class WindowOperator final : public Operator {
     for (std::size_t i = 0; i < open.size();) {
       W& w = open[i];
       fire_timers<domain>(w, time_ms, subject);
-      const bool is_done = is_global(w.window)
-                               ? is_as_new(w)
-                               : domain_ == domain && over_at(w.window).ms <= time_ms;
+      const bool is_done =
+          is_global(w.window) ? is_as_new(w) : domain_ == domain && over_at(w.window).ms <= time_ms;
       if (is_done) {
         open.erase(i);
       } else {
@@ -295,7 +294,8 @@ class WindowOperator final : public Operator {
           return w.timers.event;
         else
           return w.timers.processing;
-      }();
+      }
+      ();
       if (!timers.empty() && timers.front().ms == *next) timers.erase(timers.begin());
     }
     return next;
@@ -314,8 +314,7 @@ class WindowOperator final : public Operator {
 
   // False if the assigner gave a window that is none, which is then in bad_window_.
   bool take(const T& value, KeyHash hash, EventTime record_time, Outputs& out) {
-    const EventTime time =
-        domain_ == TimeDomain::processing ? EventTime{now_.ms} : record_time;
+    const EventTime time = domain_ == TimeDomain::processing ? EventTime{now_.ms} : record_time;
     const auto& key = std::invoke(selector_, value);
     windows_.clear();
     assigner_.assign(value, time, windows_);
@@ -485,10 +484,11 @@ class WindowOperator final : public Operator {
   }
   [[nodiscard]] Error bad_window() const {
     const std::string length = std::to_string((bad_window_.end.ms - bad_window_.start.ms));
-    return {Errc::user_code, "a " + assigner_.name() + " of '" + context_->operator_name +
-                                 "' would be " + length + " ms long: " +
-                                 (merging ? "the gap function must return more than 0 for every record"
-                                          : "a window must end after it starts")};
+    return {Errc::user_code,
+            "a " + assigner_.name() + " of '" + context_->operator_name + "' would be " + length +
+                " ms long: " +
+                (merging ? "the gap function must return more than 0 for every record"
+                         : "a window must end after it starts")};
   }
 
   Selector selector_;

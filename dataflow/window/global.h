@@ -13,7 +13,7 @@ namespace weir {
 // EventTime::max().
 struct Global {
   static constexpr bool merging = false;
-  static constexpr bool needs_time = false;     // records may have none
+  static constexpr bool needs_time = false;  // records may have none
   static constexpr bool needs_trigger = true;
 
   template <class T>

@@ -145,7 +145,8 @@ consteval bool sets_other_timers() {
 // Whether its windows may become one.
 template <class Trigger>
 inline constexpr bool can_merge = remembers_nothing<Trigger> ||
-    requires(Trigger& trigger, TriggerState<Trigger>& into, const TriggerState<Trigger>& other) {
+                                  requires(Trigger& trigger, TriggerState<Trigger>& into,
+                                           const TriggerState<Trigger>& other) {
   trigger.merge(into, other);
 };
 
@@ -189,11 +190,12 @@ void merge(Trigger& trigger, TriggerState<Trigger>& into, const TriggerState<Tri
 
 // Whether a trigger can be asked about records of type T.
 template <class Trigger, class T>
-concept TriggerOf = std::copy_constructible<Trigger> &&
-    (requires(Trigger& trigger, const T& value, EventTime time, TriggerContext& context,
-              TriggerState<Trigger>& state) {
+concept TriggerOf = std::copy_constructible<Trigger> &&(
+    requires(Trigger& trigger, const T& value, EventTime time, TriggerContext& context,
+             TriggerState<Trigger>& state) {
       { trigger.on_element(value, time, context, state) } -> std::same_as<TriggerResult>;
-    } || requires(Trigger& trigger, const T& value, EventTime time, TriggerContext& context) {
+    } ||
+    requires(Trigger & trigger, const T& value, EventTime time, TriggerContext& context) {
       { trigger.on_element(value, time, context) } -> std::same_as<TriggerResult>;
     });
 

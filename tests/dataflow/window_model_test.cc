@@ -1,5 +1,7 @@
 // Random windowed steps on random streams against a model of them: with bursts, late records, equal times, the ends of time, and
 // a restore somewhere. A failure is made small before it is shown.
+#include "tests/dataflow/window_model/window_model.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +16,6 @@
 
 #include "base/random.h"
 #include "dataflow/harness.h"
-#include "tests/dataflow/window_model/window_model.h"
 #include "tests/dataflow/window_model/window_plan.h"
 
 namespace weir {
@@ -49,12 +50,11 @@ Stream<std::string> windowed(Stream<Item> in, const WindowPlan& plan) {
     (void)out.late();
     return out;
   }
-  auto out = base.aggregate(
-      "window", Sum<std::int64_t Item::*, std::int64_t>{&Item::value},
-      [](const std::string& key, Window window, std::int64_t sum) {
-        return key + " [" + std::to_string(window.start.ms) + "," +
-               std::to_string(window.end.ms) + ") sum " + std::to_string(sum);
-      });
+  auto out = base.aggregate("window", Sum<std::int64_t Item::*, std::int64_t>{&Item::value},
+                            [](const std::string& key, Window window, std::int64_t sum) {
+                              return key + " [" + std::to_string(window.start.ms) + "," +
+                                     std::to_string(window.end.ms) + ") sum " + std::to_string(sum);
+                            });
   (void)out.late();
   return out;
 }
@@ -143,11 +143,9 @@ ModelSteps random_steps(Random& random) {
       for (std::uint64_t r = 0; r < records; ++r) {
         if (random.below(2) == 0) newest = std::min<std::int64_t>(newest + up_to(8), 119);
         const std::int64_t time = from + std::max<std::int64_t>(0, newest - up_to(20));
-        step.records.push_back({Item{std::string(1, static_cast<char>('a' + random.below(3))),
-                                     1 + up_to(20)},
-                                EventTime{random.below(40) == 0 && base > 1'000'000
-                                              ? EventTime::max().ms
-                                              : time}});
+        step.records.push_back(
+            {Item{std::string(1, static_cast<char>('a' + random.below(3))), 1 + up_to(20)},
+             EventTime{random.below(40) == 0 && base > 1'000'000 ? EventTime::max().ms : time}});
       }
     } else if (kind < 8) {
       const std::int64_t next = from + std::max<std::int64_t>(0, newest - up_to(10));

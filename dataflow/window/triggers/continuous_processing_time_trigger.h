@@ -22,8 +22,7 @@ struct ContinuousProcessingTimeTrigger {
   template <class T>
   TriggerResult on_element(const T& /*value*/, EventTime /*time*/, TriggerContext& context,
                            State& state) const {
-    if (context.domain() == TimeDomain::processing)
-      context.set_end_timer(TimeDomain::processing);
+    if (context.domain() == TimeDomain::processing) context.set_end_timer(TimeDomain::processing);
     if (!state.next) state.next = next_after(context.processing_time());
     set_timer(context, state);
     return TriggerResult::continue_;
@@ -53,8 +52,7 @@ struct ContinuousProcessingTimeTrigger {
   }
   // Not where the window's end comes first; a window that grows then gets it with its next record.
   static void set_timer(TriggerContext& context, const State& state) {
-    if (context.domain() == TimeDomain::event ||
-        state.next->ms < context.window().max_time().ms) {
+    if (context.domain() == TimeDomain::event || state.next->ms < context.window().max_time().ms) {
       context.set_timer(*state.next);
     }
   }

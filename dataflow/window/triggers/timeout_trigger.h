@@ -10,8 +10,9 @@
 namespace weir {
 
 struct TimeoutOptions {
-  bool reset_on_new_record = false;  // the time is counted from the last record, not from the first since a firing
-  bool clear_on_timeout = true;      // the nested trigger's state begins anew
+  bool reset_on_new_record =
+      false;  // the time is counted from the last record, not from the first since a firing
+  bool clear_on_timeout = true;  // the nested trigger's state begins anew
 };
 
 // As the nested trigger; but what has not fired for `timeout` of processing time after its first record does. A timeout that is
@@ -43,8 +44,7 @@ struct TimeoutTrigger {
     return result;
   }
   TriggerResult on_event_time(EventTime time, TriggerContext& context, State& state) {
-    const TriggerResult result =
-        trigger_detail::on_event_time(nested, time, context, state.nested);
+    const TriggerResult result = trigger_detail::on_event_time(nested, time, context, state.nested);
     if (fires(result)) cancel(context, state);
     return result;
   }

@@ -72,8 +72,7 @@ TEST(WindowFunction, has_side_outputs_with_the_time_of_the_window) {
 
 TEST(WindowFunction, side_outputs_and_late_records_are_different_outputs) {
   StreamHarness<Item, std::string> harness([](Stream<Item> in) {
-    auto described =
-        in.key_by(&Item::key).window(Tumbling::of(1s)).process("describe", Describe{});
+    auto described = in.key_by(&Item::key).window(Tumbling::of(1s)).process("describe", Describe{});
     auto late = described.late();
     return described.union_with(described.side(&Describe::single))
         .union_with(late.map([](const Item& item) { return "late " + item.key; }));
@@ -148,9 +147,8 @@ TEST(WindowAll, has_the_records_of_all_keys) {
       .watermark(1999)
       .expect({"2 until 1000", "1 until 2000"})
       .run();
-  StreamHarness<Item, AllWindowed<std::int64_t>> harness([](Stream<Item> in) {
-    return in.window_all(Tumbling::of(1s)).sum("sum", &Item::value);
-  });
+  StreamHarness<Item, AllWindowed<std::int64_t>> harness(
+      [](Stream<Item> in) { return in.window_all(Tumbling::of(1s)).sum("sum", &Item::value); });
   harness.push({"a", 1}, EventTime{0});
   harness.push({"b", 2}, EventTime{999});
   harness.watermark(EventTime{999});

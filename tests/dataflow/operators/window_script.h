@@ -34,7 +34,9 @@ using Texts = std::vector<std::string>;
   return what + " [" + std::to_string(sum.window_start.ms) + "," +
          std::to_string(sum.window_end.ms) + ")";
 }
-[[nodiscard]] inline std::string text_of(const std::string& text) { return text; }
+[[nodiscard]] inline std::string text_of(const std::string& text) {
+  return text;
+}
 
 template <class Out>
 class WindowScript {
@@ -112,7 +114,8 @@ class WindowScript {
       if (step.watermark) harness->watermark(*(watermark = step.watermark));
       if (step.processing_time) harness->set_processing_time(now_ = *step.processing_time);
       take(*harness, seen);
-      ASSERT_TRUE(harness->status()) << "at step " << i << ": " << harness->status().error().message;
+      ASSERT_TRUE(harness->status())
+          << "at step " << i << ": " << harness->status().error().message;
       if (step.expected) {
         std::ranges::sort(seen);
         ASSERT_EQ(seen, *step.expected) << "at step " << i;

@@ -329,7 +329,9 @@ TEST(Window, lateness_beyond_the_end_of_time_is_the_end_of_time) {
 // V35
 TEST(Window, nothing_fires_at_cleanup_and_nothing_is_left_after_it) {
   window_script([](auto keyed) {
-    return keyed.window(Tumbling::of(2s)).trigger(purging(EventTimeTrigger{})).allowed_lateness(1ms);
+    return keyed.window(Tumbling::of(2s))
+        .trigger(purging(EventTimeTrigger{}))
+        .allowed_lateness(1ms);
   })
       .push("k", 1, 1000)
       .watermark(1599)
@@ -413,9 +415,11 @@ TEST(Window, takes_and_fires_late_records_up_to_the_last_millisecond_of_lateness
     bool kept;
     bool fires_at_once;
   };
-  for (const auto& [lateness, watermark, kept, fires_at_once] :
-       {Case{0ms, 998, true, false}, {0ms, 999, false, false}, {100ms, 999, true, true},
-        {100ms, 1098, true, true}, {100ms, 1099, false, false}}) {
+  for (const auto& [lateness, watermark, kept, fires_at_once] : {Case{0ms, 998, true, false},
+                                                                 {0ms, 999, false, false},
+                                                                 {100ms, 999, true, true},
+                                                                 {100ms, 1098, true, true},
+                                                                 {100ms, 1099, false, false}}) {
     SCOPED_TRACE(std::to_string(lateness.count()) + " " + std::to_string(watermark));
     auto boundary = window_script_with_late([lateness = lateness](auto keyed) {
       return keyed.window(Tumbling::of(1s)).trigger(EventTimeTrigger{}).allowed_lateness(lateness);

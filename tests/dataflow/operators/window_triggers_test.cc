@@ -1,6 +1,4 @@
 // Triggers and evictors, as scripts: what goes in, what comes out. V… are the numbers of the reference vectors.
-#include "dataflow/window/trigger.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -10,6 +8,7 @@
 #include "dataflow/window/evictors/delta_evictor.h"
 #include "dataflow/window/evictors/time_evictor.h"
 #include "dataflow/window/session.h"
+#include "dataflow/window/trigger.h"
 #include "dataflow/window/triggers/continuous_event_time_trigger.h"
 #include "dataflow/window/triggers/continuous_processing_time_trigger.h"
 #include "dataflow/window/triggers/delta_trigger.h"
@@ -142,9 +141,8 @@ TEST(Trigger, a_trigger_replaces_the_default) {
       .expect({})
       .expect_no_state()
       .run();
-  window_script([](auto keyed) {
-    return keyed.window(Tumbling::of(1s)).trigger(purging(CountTrigger{2}));
-  })
+  window_script(
+      [](auto keyed) { return keyed.window(Tumbling::of(1s)).trigger(purging(CountTrigger{2})); })
       .push("k", 1, 1)
       .push("k", 1, 2)
       .expect({"k 2 [0,1000)"})
@@ -191,9 +189,10 @@ TEST(Trigger, evictors_choose_what_the_function_sees) {
       .push("k", 8, 2500)
       .expect({"k 14 [0,10000)"})
       .run();
-  evicting(delta_evictor(10, [](const Item& item, const Item& last) {
-    return std::abs(static_cast<double>(item.value - last.value));
-  }))
+  evicting(delta_evictor(10,
+                         [](const Item& item, const Item& last) {
+                           return std::abs(static_cast<double>(item.value - last.value));
+                         }))
       .push("k", 1, 1)
       .push("k", 10, 2)
       .expect({"k 11 [0,10000)"})
@@ -229,7 +228,9 @@ TEST(Trigger, a_continuous_trigger_of_event_time_fires_early_and_at_the_end) {
       .expect_no_state()
       .run();
   window_script([](auto keyed) {
-    return keyed.window(Tumbling::of(10s)).trigger(ContinuousEventTimeTrigger{3s}).allowed_lateness(1s);
+    return keyed.window(Tumbling::of(10s))
+        .trigger(ContinuousEventTimeTrigger{3s})
+        .allowed_lateness(1s);
   })
       .push("k", 1, 4000)
       .watermark(5999)
@@ -343,7 +344,8 @@ TEST(Trigger, a_timeout_fires_what_waits_for_too_long) {
 }
 
 TEST(Trigger, a_processing_time_trigger_works_on_windows_of_event_time) {
-  window_script([](auto keyed) { return keyed.window(Tumbling::of(1s)).trigger(ProcessingTimeTrigger{}); })
+  window_script(
+      [](auto keyed) { return keyed.window(Tumbling::of(1s)).trigger(ProcessingTimeTrigger{}); })
       .push("k", 1, 500)
       .processing_time(998)
       .expect({})
@@ -390,7 +392,8 @@ struct AskedTrigger {
 };
 
 TEST(Trigger, a_programs_own_trigger_has_state_and_timers_of_both_times) {
-  window_script([](auto keyed) { return keyed.window(Session::with_gap(1s)).trigger(AskedTrigger{}); })
+  window_script(
+      [](auto keyed) { return keyed.window(Session::with_gap(1s)).trigger(AskedTrigger{}); })
       .push("k", 300, 0)
       .push("k", 1700, 1500)
       .push("k", 200, 0)

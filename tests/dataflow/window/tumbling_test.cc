@@ -1,10 +1,11 @@
+#include "dataflow/window/tumbling.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <vector>
 
 #include "base/random.h"
-#include "dataflow/window/tumbling.h"
 
 namespace weir {
 namespace {

@@ -29,8 +29,8 @@ class WindowModel {
       open->elements.push_back({item, time});
       answer(item.key, *open, on_element(*open, item, at));
     }
-    const bool is_late = plan_.domain == TimeDomain::event &&
-                         Wide{at} + plan_.lateness <= Wide{watermark_};
+    const bool is_late =
+        plan_.domain == TimeDomain::event && Wide{at} + plan_.lateness <= Wide{watermark_};
     if (!entered && is_late) out_.push_back("LATE " + item.key + " " + std::to_string(item.value));
   }
 
@@ -255,8 +255,8 @@ class WindowModel {
       case TriggerKind::never:
         return false;
       case TriggerKind::delta: {
-        const bool fires = open.last && value_delta(*open.last, item) >
-                                            static_cast<double>(plan_.interval);
+        const bool fires =
+            open.last && value_delta(*open.last, item) > static_cast<double>(plan_.interval);
         if (fires || !open.last) open.last = item;
         return fires;
       }

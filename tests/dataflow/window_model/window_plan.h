@@ -94,8 +94,7 @@ struct WindowPlan {
     plan.evictor = static_cast<EvictorKind>(random.below(2) * random.below(3));
     plan.evictor_keeps = up_to(4);
     plan.eviction = random.below(2) == 0 ? Eviction::before : Eviction::after;
-    plan.lateness =
-        plan.domain == TimeDomain::event && random.below(2) == 0 ? up_to(10) : 0;
+    plan.lateness = plan.domain == TimeDomain::event && random.below(2) == 0 ? up_to(10) : 0;
     plan.all_elements = plan.evictor != EvictorKind::none || random.below(2) == 0;
     return plan;
   }
@@ -103,10 +102,17 @@ struct WindowPlan {
   [[nodiscard]] std::string to_text() const {
     constexpr const char* assigners[] = {"tumbling", "sliding", "cumulative",
                                          "session",  "dynamic", "global"};
-    constexpr const char* triggers[] = {
-        "at_end",           "event_time",      "processing_time",       "count",
-        "continuous_event", "continuous_proc", "timeout_of_count",      "timeout_of_event_time",
-        "end_of_input",     "never",           "delta"};
+    constexpr const char* triggers[] = {"at_end",
+                                        "event_time",
+                                        "processing_time",
+                                        "count",
+                                        "continuous_event",
+                                        "continuous_proc",
+                                        "timeout_of_count",
+                                        "timeout_of_event_time",
+                                        "end_of_input",
+                                        "never",
+                                        "delta"};
     const auto number = [](std::int64_t n) { return std::to_string(n); };
     return std::string(assigners[static_cast<int>(assigner)]) +
            (domain == TimeDomain::event ? " event" : " processing") + " size " + number(size) +
@@ -141,9 +147,8 @@ struct PlannedAssigner {
       case AssignerKind::session:
         return Session::with_gap(size).assign(item, time, windows);
       case AssignerKind::dynamic:
-        return Session::with_gap_of([this](const Item& it) {
-                 return Duration{plan.gap_of(it)};
-               }).assign(item, time, windows);
+        return Session::with_gap_of([this](const Item& it) { return Duration{plan.gap_of(it)}; })
+            .assign(item, time, windows);
       case AssignerKind::global:
         return Global{}.assign(item, time, windows);
     }
