@@ -46,6 +46,7 @@ struct Alarm {
   std::int64_t at_ms = 0;
   bool is_set = false;
 
+  [[nodiscard]] bool is_for(std::int64_t time_ms) const { return is_set && at_ms == time_ms; }
   [[nodiscard]] bool is_after(std::int64_t time_ms) const { return !is_set || at_ms > time_ms; }
 };
 

@@ -225,7 +225,7 @@ class WindowOperator final : public Operator {
       const Open* open = std::as_const(*table_).find(entry.hash, entry.key);
       if (open == nullptr) return false;
       const Alarm& alarm = domain == TimeDomain::event ? open->event_alarm : open->processing_alarm;
-      return alarm.is_set && alarm.at_ms == entry.time_ms;
+      return alarm.is_for(entry.time_ms);
     });
   }
 
@@ -240,10 +240,8 @@ class WindowOperator final : public Operator {
       if (!entry) return StepResult::done;
       alarms.peek(ahead, [this](const auto& later) { table_->prefetch(later.hash); });
       Open* open = table_->find(entry->hash, entry->key);
-      if (open == nullptr) continue;
-      const Alarm& alarm = alarm_of<domain>(*open);
-      if (!alarm.is_set || alarm.at_ms != entry->time_ms) continue;
-      look_at<domain>(*open, entry->time_ms, {entry->key, entry->hash, out});
+      if (open != nullptr && alarm_of<domain>(*open).is_for(entry->time_ms))
+        look_at<domain>(*open, entry->time_ms, {entry->key, entry->hash, out});
       if (check.spent()) return StepResult::yield;
     }
   }
