@@ -59,6 +59,7 @@ class WindowOperator final : public Operator {
     auto table = context.state->keyed<K, Open>("open windows", StateKind::windows);
     if (!table) return table.error();
     table_ = *std::move(table);
+    watermark_ = context.watermark;
     TableCursor cursor;
     table_->walk(cursor, [this](const K& key, const Open& open) {
       if (open.event_alarm.is_set)

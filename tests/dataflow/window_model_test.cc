@@ -67,21 +67,19 @@ StepOutputs of_engine(const WindowPlan& plan, const ModelSteps& steps) {
   const bool timers_come_at_once =
       plan.domain == TimeDomain::processing || plan.trigger == TriggerKind::processing_time;
   auto harness = std::make_unique<Harness>(describe);
-  std::optional<std::int64_t> watermark;
   std::int64_t now = 0;
   StepOutputs outputs;
   for (const ModelStep& step : steps) {
     if (step.restore) {
       harness = std::make_unique<Harness>(
           describe, HarnessOptions{.processing_time = {now}, .restored = harness->snapshot()});
-      if (watermark) harness->watermark(EventTime{*watermark});
     }
     if (timers_come_at_once) {  // also between the records of a batch, or not
       for (const auto& [item, time] : step.records) harness->push(item, time);
     } else {
       harness->push_batch(step.records);
     }
-    if (step.watermark) harness->watermark(EventTime{*(watermark = step.watermark)});
+    if (step.watermark) harness->watermark(EventTime{*step.watermark});
     if (step.processing_time) harness->set_processing_time({now = *step.processing_time});
     Texts texts = harness->take_values();
     for (const Item& item : harness->take_late<Item>())
@@ -105,16 +103,14 @@ StepOutputs of_engine(const WindowPlan& plan, const ModelSteps& steps) {
 
 StepOutputs of_model(const WindowPlan& plan, const ModelSteps& steps) {
   WindowModel model(plan);
-  std::optional<std::int64_t> watermark;
   std::int64_t now = 0;
   StepOutputs outputs;
   for (const ModelStep& step : steps) {
-    if (step.restore && watermark) model.watermark(*watermark);
     for (const auto& [item, time] : step.records) {
       model.push(item, time.ms);
       model.processing_time(now);  // what has been set for a time that has passed comes at once
     }
-    if (step.watermark) model.watermark(*(watermark = step.watermark));
+    if (step.watermark) model.watermark(*step.watermark);
     if (step.processing_time) model.processing_time(now = *step.processing_time);
     outputs.push_back(model.take());
   }

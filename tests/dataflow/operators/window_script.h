@@ -98,7 +98,6 @@ class WindowScript {
     SCOPED_TRACE(restored == steps_.size() ? "without restore"
                                            : "restored before step " + std::to_string(restored));
     auto harness = std::make_unique<Harness>(describe_);
-    std::optional<EventTime> watermark;
     Texts seen;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       if (i == restored) {
@@ -106,12 +105,11 @@ class WindowScript {
         auto next = std::make_unique<Harness>(
             describe_, HarnessOptions{.processing_time = now_, .restored = harness->snapshot()});
         harness = std::move(next);
-        if (watermark) harness->watermark(*watermark);
       }
       const Step& step = steps_[i];
       if (step.item && step.time) harness->push(*step.item, *step.time);
       if (step.item && !step.time) harness->push(*step.item);
-      if (step.watermark) harness->watermark(*(watermark = step.watermark));
+      if (step.watermark) harness->watermark(*step.watermark);
       if (step.processing_time) harness->set_processing_time(now_ = *step.processing_time);
       take(*harness, seen);
       ASSERT_TRUE(harness->status())
