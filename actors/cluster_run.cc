@@ -282,6 +282,8 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
             {.records_read = outcome.progress.records_read,
              .bad_records = outcome.progress.bad_records,
              .late_records_dropped = outcome.progress.late_records_dropped,
+             .records_ahead = outcome.progress.records_ahead,
+             .counters = outcome.progress.counters,
              .duration = system_clock().now() - begin},
             true);
   return cannot_show ? exit_failed : exit_finished;

@@ -55,6 +55,9 @@ Json head_json(const JobSample& sample) {
 
 Json summary_json(const JobDetails& job) {
   const JobProgress& progress = job.status.progress;
+  Json counters = Json::array();
+  for (const NamedCount& count : progress.counters)
+    counters.push_back({{"step", count.step}, {"name", count.name}, {"value", count.value}});
   return {{"id", to_string(job.status.job)},
           {"name", job.status.name},
           {"state", name_of(job.status.state)},
@@ -66,6 +69,8 @@ Json summary_json(const JobDetails& job) {
           {"records_read", progress.records_read},
           {"bad_records", progress.bad_records},
           {"late_records_dropped", progress.late_records_dropped},
+          {"records_ahead", progress.records_ahead},
+          {"counters", std::move(counters)},
           {"watermark", progress.watermark ? watermark_json(*progress.watermark) : Json()},
           {"waiting_for", text_or_null(progress.waiting_for)},
           {"error", error_json(job.status.error)}};
@@ -104,6 +109,7 @@ Json task_json(const JobSample& sample, const TaskInfo& task) {
           {"bytes_out_per_second", of(&TaskActivity::bytes_out)},
           {"bad_records", report.bad_records},
           {"late_records_dropped", report.late_records_dropped},
+          {"records_ahead", report.records_ahead},
           {"watermark", watermark_json(report.watermark)},
           {"queued_bytes", report.queued_bytes},
           {"in_flight_bytes", report.in_flight_bytes},

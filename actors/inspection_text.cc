@@ -77,6 +77,8 @@ std::string task_lines(const JobSample& sample, const TaskInfo& task, const std:
   text += indent + "  watermark " + watermark_text(report.watermark);
   if (report.late_records_dropped > 0)
     text += "  late " + with_separators(report.late_records_dropped);
+  if (report.records_ahead > 0)
+    text += "  ahead of the clock " + with_separators(report.records_ahead);
   if (report.bad_records > 0) text += "  skipped " + with_separators(report.bad_records);
   if (report.step_ms >= 1'000)
     text += "  in one call for " + duration_text(Duration{report.step_ms});
@@ -151,7 +153,15 @@ std::string job_text(const JobSample& sample, ProcessingTime now) {
   text += time_taken(job, now) + ", attempt " + std::to_string(job.attempt.value) + "\n";
   text += "read " + counted(progress.records_read, "record") + ", skipped " +
           with_separators(progress.bad_records) + ", dropped as late " +
-          with_separators(progress.late_records_dropped) + "\n";
+          with_separators(progress.late_records_dropped) +
+          (progress.records_ahead > 0
+               ? ", ahead of the clock " + with_separators(progress.records_ahead)
+               : "") +
+          "\n";
+  for (const NamedCount& count : progress.counters) {
+    text += printable(count.name) + " of " + printable(count.step) + ": " +
+            std::to_string(count.value) + "\n";
+  }
   if (job.status.error)
     text += "error " + std::string(name_of(job.status.error->code)) + ": " +
             printable_lines(job.status.error->message) + "\n";

@@ -70,6 +70,12 @@ void summarize(const std::string& program, const JobResult& result, bool for_peo
     complain(program, counted(result.late_records_dropped, "record") + " came too late and " +
                           (result.late_records_dropped == 1 ? "was" : "were") + " dropped");
   }
+  if (result.records_ahead > 0) {
+    complain(program,
+             counted(result.records_ahead, "record") + " had a time too far ahead of this " +
+                 "machine's clock and did not move the watermark; with_max_ahead(…) says " +
+                 "how far is believed");
+  }
   if (!for_people) return;
   const double seconds = std::chrono::duration<double>(result.duration).count();
   std::fprintf(stderr, "FINISHED  %s in %.2f s\n", counted(result.records_read, "record").c_str(),

@@ -461,6 +461,21 @@ JobState JobManager::state() const {
   return state == JobState::finished ? JobState::running : state;
 }
 
+namespace {
+
+void add_count(std::vector<NamedCount>& counters, const NamedCount& count) {
+  const auto same = std::ranges::find_if(counters, [&count](const NamedCount& other) {
+    return other.step == count.step && other.name == count.name;
+  });
+  if (same == counters.end()) {
+    counters.push_back(count);
+  } else {
+    same->value += count.value;
+  }
+}
+
+}  // namespace
+
 std::optional<ProcessingTime> JobManager::slots_deadline() const {
   std::optional<ProcessingTime> first;
   for (const Region& region : regions_) {
@@ -492,6 +507,8 @@ JobProgress JobManager::progress() const {
     }
     progress.bad_records += report.bad_records;
     progress.late_records_dropped += report.late_records_dropped;
+    progress.records_ahead += report.records_ahead;
+    for (const NamedCount& count : report.counters) add_count(progress.counters, count);
     if (graph.is_last(id.vertex) && !source) {
       if (!progress.watermark || report.watermark < *progress.watermark)
         progress.watermark = report.watermark;

@@ -88,6 +88,14 @@ struct ExchangeReport {
   friend bool operator==(const ExchangeReport&, const ExchangeReport&) = default;
 };
 
+// A count that a user's function keeps.
+struct NamedCount {
+  std::string step;
+  std::string name;
+  std::int64_t value = 0;
+  friend bool operator==(const NamedCount&, const NamedCount&) = default;
+};
+
 // A task at one moment. Counters are since it began; each figure is right by itself, not all at one instant.
 struct TaskReport {
   TaskId task;
@@ -99,6 +107,7 @@ struct TaskReport {
   std::uint64_t read_units = 0;        // of a source: see SourceOperator::read_units
   std::uint64_t bad_records = 0;
   std::uint64_t late_records_dropped = 0;
+  std::uint64_t records_ahead = 0;         // whose time is not believed
   EventTime watermark = EventTime::min();  // of its input; of a source: that it put out
   std::uint64_t busy_ns = 0;
   std::uint64_t backpressured_ns = 0;  // work waited for room downstream
@@ -109,6 +118,7 @@ struct TaskReport {
   std::uint32_t step_ms = 0;           // how long the step under way has taken, 0 between steps
   std::int64_t at_ns = 0;  // when, on the monotonic clock of its process; 0: it has not begun
   std::vector<ExchangeReport> exchanges = {};  // in the order of the plan
+  std::vector<NamedCount> counters = {};
   friend bool operator==(const TaskReport&, const TaskReport&) = default;
 };
 
@@ -122,9 +132,11 @@ struct JobProgress {
   std::optional<EventTime> watermark;        // smallest of the last vertices
   std::uint64_t bad_records = 0;
   std::uint64_t late_records_dropped = 0;
+  std::uint64_t records_ahead = 0;  // whose time is not believed
   std::uint32_t tasks_running = 0;
   std::uint32_t tasks_total = 0;
-  std::string waiting_for;  // "4 slots (2 free of 2)", or nothing
+  std::string waiting_for;           // "4 slots (2 free of 2)", or nothing
+  std::vector<NamedCount> counters;  // of user functions, a step's subtasks together
 };
 
 // How a job ended, or stands.

@@ -66,6 +66,8 @@ Result<JobResult> run(std::shared_ptr<const PhysicalPlan> plan, const RunOptions
   return JobResult{.records_read = outcome->progress.records_read,
                    .bad_records = outcome->progress.bad_records,
                    .late_records_dropped = outcome->progress.late_records_dropped,
+                   .records_ahead = outcome->progress.records_ahead,
+                   .counters = outcome->progress.counters,
                    .duration = system_clock().now() - begin};
 }
 

@@ -31,6 +31,9 @@ struct JobResult {
   std::uint64_t records_read = 0;
   std::uint64_t bad_records = 0;
   std::uint64_t late_records_dropped = 0;
+  std::uint64_t records_ahead =
+      0;  // whose time was too far ahead of the clock to move the watermark
+  std::vector<NamedCount> counters = {};  // of user functions
   std::chrono::nanoseconds duration{0};
 };
 

@@ -25,6 +25,7 @@ void TaskChannel::send_frame(HostIndex host, Element element, std::uint64_t char
                      .time_ms = 0,
                      .idle = false,
                      .checkpoint = {},
+                     .active = false,
                      .charged_bytes = charged_bytes,
                      .payload = {}};
   if (auto* batch = std::get_if<BatchPtr>(&element)) {
@@ -43,6 +44,9 @@ void TaskChannel::send_frame(HostIndex host, Element element, std::uint64_t char
   } else if (const auto* barrier = std::get_if<Barrier>(&element)) {
     frame.kind = ElementKind::barrier;
     frame.checkpoint = barrier->checkpoint;
+  } else if (const auto* marker = std::get_if<LoopMarker>(&element)) {
+    frame.kind = ElementKind::loop_marker;
+    frame.active = marker->active;
   }
   const auto sent = deployment_->data_plane->send_element(host, std::move(frame));
   if (!sent && !*failure_) *failure_ = sent.error();
@@ -201,6 +205,8 @@ Result<Element> TaskActor::decode(ElementFrame& frame) {
       return Element{EndOfInput{}};
     case ElementKind::barrier:
       return Element{Barrier{frame.checkpoint}};
+    case ElementKind::loop_marker:
+      return Element{LoopMarker{frame.active}};
   }
   return damaged("an unknown kind of element");
 }

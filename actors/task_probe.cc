@@ -33,6 +33,7 @@ TaskReport make_report(const TaskProbe& probe, MonotonicTime now) {
       .read_units = read(metrics.read_units),
       .bad_records = 0,
       .late_records_dropped = 0,
+      .records_ahead = 0,
       .watermark = {read(metrics.watermark_ms)},
       .busy_ns = read(metrics.busy_ns) + step_ns,
       .backpressured_ns =
@@ -44,6 +45,7 @@ TaskReport make_report(const TaskProbe& probe, MonotonicTime now) {
       .step_ms = static_cast<std::uint32_t>(step_ns / 1'000'000),
       .at_ns = now.time_since_epoch().count(),
       .exchanges = {},
+      .counters = {},
   };
   for (const ExchangeMetrics& exchange : metrics.exchanges) {
     report.exchanges.push_back({.records_out = read(exchange.records_out),
@@ -57,6 +59,11 @@ TaskReport make_report(const TaskProbe& probe, MonotonicTime now) {
   for (const OperatorMetrics& metrics_of_operator : probe.operators) {
     report.bad_records += read(metrics_of_operator.bad_records);
     report.late_records_dropped += read(metrics_of_operator.late_records_dropped);
+    report.records_ahead += read(metrics_of_operator.records_ahead);
+    const auto stage = static_cast<std::size_t>(&metrics_of_operator - probe.operators.data());
+    metrics_of_operator.counters.for_each([&](const std::string& name, std::int64_t value) {
+      report.counters.push_back({probe.stage_names[stage], name, value});
+    });
   }
   return report;
 }

@@ -22,7 +22,8 @@
 //
 //   StreamHarness<Reading, Alert> restored(describe, {.restored = harness.snapshot()});
 //
-// It has the state of all steps, in whatever parallelism they have now, and no watermark yet.
+// It has the state of all steps, in whatever parallelism they have now. Keyed steps know how far the watermark had come: what
+// was late is late, and watermarks that are not beyond it say nothing.
 //
 // Every call runs the piece until it has nothing left to do, so what came of it can be taken at
 // once. The first failure (of the plan, or of a function) ends the run: status() has it, and calls
@@ -113,6 +114,12 @@ class HarnessOutput {
     return values<T>(run_.take(side_output_port(member)));
   }
 
+  // The late records of the windowed step that the piece ends in. Requires that the piece has asked for its late().
+  template <class T>
+  [[nodiscard]] std::vector<T> take_late() {
+    return values<T>(run_.take(run_.last_port()));
+  }
+
   // The state of all steps as it is now, for HarnessOptions::restored.
   [[nodiscard]] JobSnapshot snapshot() const { return run_.snapshot(); }
 
@@ -123,6 +130,9 @@ class HarnessOutput {
   // Of all steps together.
   [[nodiscard]] std::uint64_t late_records_dropped() const { return run_.late_records_dropped(); }
   [[nodiscard]] std::uint64_t bad_records() const { return run_.bad_records(); }
+  [[nodiscard]] std::uint64_t records_ahead() const { return run_.records_ahead(); }
+  // What functions have counted under this name, 0 if none has.
+  [[nodiscard]] std::int64_t counter(const std::string& name) const { return run_.counter(name); }
 
  protected:
   explicit HarnessOutput(HarnessOptions options) : run_(std::move(options)) {}

@@ -82,6 +82,11 @@ class HarnessRun {
   // What has come out of a port; nothing but records and control elements.
   [[nodiscard]] std::vector<Element> take(OutputPort port);
 
+  // Of the step that start was told of.
+  [[nodiscard]] OutputPort last_port() const {
+    return {static_cast<std::uint16_t>(kept_.size() - 1)};
+  }
+
   [[nodiscard]] JobSnapshot snapshot() const { return tasks_ ? tasks_->snapshot() : JobSnapshot{}; }
 
   [[nodiscard]] const Result<void>& status() const { return status_; }
@@ -90,6 +95,10 @@ class HarnessRun {
     return tasks_ ? tasks_->late_records_dropped() : 0;
   }
   [[nodiscard]] std::uint64_t bad_records() const { return tasks_ ? tasks_->bad_records() : 0; }
+  [[nodiscard]] std::uint64_t records_ahead() const { return tasks_ ? tasks_->records_ahead() : 0; }
+  [[nodiscard]] std::int64_t counter(const std::string& name) const {
+    return tasks_ ? tasks_->counter(name) : 0;
+  }
 
  private:
   using Kept = std::vector<Element>;

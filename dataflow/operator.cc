@@ -34,6 +34,15 @@ Result<StepResult> Operator::finish(Outputs& /*out*/) {
   return StepResult::done;
 }
 
+Result<StepResult> Operator::on_barrier(CheckpointId /*checkpoint*/, Outputs& /*out*/) {
+  return StepResult::done;
+}
+
+Result<StepResult> Operator::on_loop_marker(LoopMarker marker, Outputs& out) {
+  out.emit_loop_marker(marker);
+  return StepResult::done;
+}
+
 Result<void> Operator::prepare_snapshot(CheckpointId /*checkpoint*/) {
   return {};
 }

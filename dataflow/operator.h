@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "dataflow/batch.h"
+#include "dataflow/counters.h"
 #include "dataflow/output.h"
 #include "state/key_groups.h"
 #include "state/state_backend.h"
@@ -40,6 +41,9 @@ struct RowRange {
 // Counters that an operator adds to and other threads read.
 struct OperatorMetrics {
   std::atomic<std::uint64_t> late_records_dropped{0};
+  // With a time too far ahead of the clock to be believed: they have not moved the watermark.
+  std::atomic<std::uint64_t> records_ahead{0};
+  CounterSet counters;                        // of the user's function
   std::atomic<std::uint64_t> bad_records{0};  // input that did not parse and was skipped
 };
 
@@ -55,6 +59,8 @@ struct OperatorContext {
   OperatorMetrics* metrics = nullptr;  // never null once open() is called
   // Where all state of the instance is: never null once open() is called. Outlives the instance.
   StateBackend* state = nullptr;
+  // Of a keyed operator that goes on from a snapshot: the watermark that it had processed. No earlier one follows.
+  EventTime watermark = EventTime::min();
   bool strict = false;  // input that does not parse fails the task instead of being counted
   // Says something to the people who run the job: into the log, with the task's name. From any
   // thread.
@@ -117,7 +123,13 @@ class Operator {
   // Asked before each element is taken.
   [[nodiscard]] virtual InputSelection next_input() const { return {}; }
 
-  // A barrier has come: what is not in a state yet is put there now; then all states are frozen.
+  // A barrier has come, and everything before it has been processed: asked until it says `done`; then the snapshot is taken. The default says so
+  // at once.
+  [[nodiscard]] virtual Result<StepResult> on_barrier(CheckpointId checkpoint, Outputs& out);
+  // A loop's marker passes, behind all that came before it. The default passes it on.
+  [[nodiscard]] virtual Result<StepResult> on_loop_marker(LoopMarker marker, Outputs& out);
+
+  // Follows on_barrier: what is not in a state yet is put there now; then all states are frozen.
   [[nodiscard]] virtual Result<void> prepare_snapshot(CheckpointId checkpoint);
   // A checkpoint that this operator was part of is complete: what it held back for that may go out. May be left out
   // for one checkpoint, then a later one says it for both.

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "dataflow/batch.h"
+#include "dataflow/runtime/element.h"
 
 namespace weir {
 
@@ -165,14 +166,17 @@ class Outputs {
   // Sent after everything this call and those before it have put out.
   void emit_watermark(EventTime watermark) { watermark_ = watermark; }
   void emit_idle(bool idle) { idle_ = idle; }
+  void emit_loop_marker(LoopMarker marker) { loop_marker_ = marker; }
   [[nodiscard]] std::optional<EventTime> watermark() const { return watermark_; }
   [[nodiscard]] std::optional<bool> idle() const { return idle_; }
+  [[nodiscard]] std::optional<LoopMarker> loop_marker() const { return loop_marker_; }
 
  private:
   std::span<const std::unique_ptr<AnyOutput>> ports_;
   const StepBudget* budget_;
   std::optional<EventTime> watermark_;
   std::optional<bool> idle_;
+  std::optional<LoopMarker> loop_marker_;
 };
 
 }  // namespace weir

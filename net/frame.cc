@@ -62,6 +62,8 @@ wire::Element::Kind kind_on_wire(ElementKind kind) {
       return wire::Element::Kind::END_OF_INPUT;
     case ElementKind::barrier:
       return wire::Element::Kind::BARRIER;
+    case ElementKind::loop_marker:
+      return wire::Element::Kind::LOOP_MARKER;
   }
   WEIR_CHECK(false);
   return {};
@@ -79,6 +81,8 @@ std::optional<ElementKind> kind_from_wire(wire::Element::Kind kind) {
       return ElementKind::end_of_input;
     case wire::Element::Kind::BARRIER:
       return ElementKind::barrier;
+    case wire::Element::Kind::LOOP_MARKER:
+      return ElementKind::loop_marker;
   }
   return std::nullopt;
 }
@@ -112,6 +116,7 @@ void write_header(const ElementFrame& element, wire::Frame::Builder out) {
   header.setIdle(element.idle);
   header.setChargedBytes(element.charged_bytes);
   header.setCheckpoint(element.checkpoint.value);
+  header.setActive(element.active);
 }
 
 void write_header(const CreditFrame& credit, wire::Frame::Builder out) {
@@ -168,6 +173,7 @@ Result<Frame> read_element(wire::Element::Reader in, Bytes payload) {
                             .time_ms = in.getTimeMs(),
                             .idle = in.getIdle(),
                             .checkpoint = {in.getCheckpoint()},
+                            .active = in.getActive(),
                             .charged_bytes = in.getChargedBytes(),
                             .payload = std::move(payload)});
 }

@@ -36,7 +36,14 @@ struct Refused {
   friend bool operator==(const Refused&, const Refused&) = default;
 };
 
-enum class ElementKind : std::uint8_t { batch, watermark, watermark_status, end_of_input, barrier };
+enum class ElementKind : std::uint8_t {
+  batch,
+  watermark,
+  watermark_status,
+  end_of_input,
+  barrier,
+  loop_marker
+};
 
 // An element of a channel, on its way to the consuming task.
 struct ElementFrame {
@@ -47,6 +54,7 @@ struct ElementFrame {
   std::int64_t time_ms = 0;         // of a watermark
   bool idle = false;                // of a watermark status
   CheckpointId checkpoint{};        // of a barrier
+  bool active = false;              // of a loop marker
   std::uint64_t charged_bytes = 0;  // credit that it was sent under
   Bytes payload{};                  // the encoded batch; empty for the other kinds
   friend bool operator==(const ElementFrame&, const ElementFrame&) = default;

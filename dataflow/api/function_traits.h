@@ -5,6 +5,7 @@
 #include <ranges>
 #include <type_traits>
 
+#include "dataflow/api/async.h"
 #include "dataflow/operators/event_time.h"
 #include "dataflow/operators/process.h"
 #include "dataflow/operators/stateless.h"
@@ -60,6 +61,39 @@ struct CollectedBy<F> : CollectorArgument<decltype(&F::operator())> {};
 template <class F>
 concept CollectingFunction = requires {
   typename CollectedBy<F>::Type;
+};
+
+// The record type that an asynchronous function F answers with.
+template <class F>
+struct AsyncArgument;
+template <class F, class R, class T, class Out>
+struct AsyncArgument<R (F::*)(T, AsyncResult<Out>) const> {
+  using Type = Out;
+};
+template <class F, class R, class T, class Out>
+struct AsyncArgument<R (F::*)(T, AsyncResult<Out>)> {
+  using Type = Out;
+};
+template <class R, class T, class Out>
+struct AsyncArgument<R (*)(T, AsyncResult<Out>)> {
+  using Type = Out;
+};
+template <class F>
+struct AnsweredBy {};
+template <class F>
+requires requires {
+  typename AsyncArgument<F>::Type;
+}
+struct AnsweredBy<F> : AsyncArgument<F> {};
+template <class F>
+requires requires {
+  typename AsyncArgument<decltype(&F::operator())>::Type;
+}
+struct AnsweredBy<F> : AsyncArgument<decltype(&F::operator())> {};
+
+template <class F>
+concept AsyncFunction = requires {
+  typename AnsweredBy<F>::Type;
 };
 
 template <class F>

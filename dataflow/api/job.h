@@ -10,9 +10,11 @@
 
 #include "base/options.h"
 #include "dataflow/api/connected_streams.h"
+#include "dataflow/api/interval_join.h"
 #include "dataflow/api/keyed_stream.h"
 #include "dataflow/api/output_directory.h"
 #include "dataflow/api/stream.h"
+#include "dataflow/api/window_join.h"
 #include "dataflow/api/windowed_stream.h"
 #include "dataflow/connectors/descriptions.h"
 #include "dataflow/connectors/text_files.h"

@@ -1,6 +1,7 @@
 // Streams divided by key.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,16 +20,26 @@
 #include "dataflow/operators/process.h"
 #include "dataflow/operators/rolling.h"
 #include "dataflow/plan/plan_builder.h"
-#include "dataflow/window/window.h"
+#include "dataflow/window/evictor.h"
+#include "dataflow/window/evictors/count_evictor.h"
+#include "dataflow/window/global.h"
+#include "dataflow/window/triggers/count_trigger.h"
+#include "dataflow/window/triggers/default_trigger.h"
+#include "dataflow/window/triggers/purging.h"
+#include "dataflow/window/window_assigner.h"
 
 namespace weir {
 
-template <class T, class Selector>
+template <class T, class Selector, class Assigner, class Trigger, class Evictor>
 class WindowedStream;
 template <class T, class SelectorA, class U, class SelectorB>
 class KeyedConnectedStreams;
 template <class T, class Selector, class U>
 class KeyedBroadcastStreams;
+template <class T, class SelectorT, class U, class SelectorU>
+class IntervalJoinPair;
+template <class T, class SelectorT, class U, class SelectorU, bool grouped>
+class WindowJoinPair;
 
 // A stream whose records of one key are in one subtask. Steps on it have state and so a name, their
 // identity on restore.
@@ -87,13 +98,29 @@ class KeyedStream : public BuiltInAggregates<KeyedStream<T, Selector>, T> {
                   "before .to(…)");
   }
 
-  [[nodiscard]] WindowedStream<T, Selector> window(Tumbling windows) const {
-    if (!windows.is_possible()) {
-      builder_->add_mistake("a tumbling window has the size " +
-                            std::to_string(windows.size().count()) +
-                            " ms: it must be above 0, and its offset below it");
+  // Tumbling, Sliding, Cumulative, Session, Global, or a type of the program's own with
+  // std::vector<Window> windows_of(const T&, EventTime) const.
+  template <class Assigner>
+  [[nodiscard]] auto window(Assigner windows) const {
+    if constexpr (WindowAssigner<Assigner, T>) {
+      if (const auto mistake = windows.mistake()) builder_->add_mistake(*mistake);
+      return WindowedStream<T, Selector, Assigner, DefaultTrigger, NoEvictor>(*this,
+                                                                              std::move(windows));
+    } else {
+      static_assert(AssignsWindows<Assigner, T>,
+                    "weir: window needs Tumbling, Sliding, Cumulative, Session, Global, or a type "
+                    "with std::vector<Window> windows_of(const T&, EventTime) const");
+      return window(CustomAssigner<Assigner>(std::move(windows)));
     }
-    return WindowedStream<T, Selector>(*this, windows);
+  }
+
+  // Every `count` records of a key: the window then begins anew.
+  [[nodiscard]] auto count_window(std::int64_t count) const {
+    return window(Global{}).trigger(purging(CountTrigger{count}));
+  }
+  // After every `slide` records of a key, the last `count` of them.
+  [[nodiscard]] auto count_window(std::int64_t count, std::int64_t slide) const {
+    return window(Global{}).trigger(CountTrigger{slide}).evictor(CountEvictor{count});
   }
 
   // Runs a keyed process function; see dataflow/api/process.h.
@@ -133,6 +160,32 @@ class KeyedStream : public BuiltInAggregates<KeyedStream<T, Selector>, T> {
     static_assert(std::is_same_v<K, KeyOf<SelectorU, U>>,
                   "weir: connected keyed streams need the same key type");
     return KeyedConnectedStreams<T, Selector, U, SelectorU>(*this, other);
+  }
+
+  // Pairs with records of another stream of the same key in the same window, respectively both sides' records of each window
+  // together: .window(…).process(…). See dataflow/api/window_join.h.
+  template <class U, class SelectorU>
+  [[nodiscard]] WindowJoinPair<T, Selector, U, SelectorU, false> join(
+      const KeyedStream<U, SelectorU>& right) const {
+    static_assert(std::is_same_v<K, KeyOf<SelectorU, U>>,
+                  "weir: a window join needs two streams of the same key type");
+    return {*this, right};
+  }
+  template <class U, class SelectorU>
+  [[nodiscard]] WindowJoinPair<T, Selector, U, SelectorU, true> co_group(
+      const KeyedStream<U, SelectorU>& right) const {
+    static_assert(std::is_same_v<K, KeyOf<SelectorU, U>>,
+                  "weir: co_group needs two streams of the same key type");
+    return {*this, right};
+  }
+
+  // Pairs with records of another stream of the same key whose time is near: .between(lower, upper).
+  template <class U, class SelectorU>
+  [[nodiscard]] IntervalJoinPair<T, Selector, U, SelectorU> interval_join(
+      const KeyedStream<U, SelectorU>& right) const {
+    static_assert(std::is_same_v<K, KeyOf<SelectorU, U>>,
+                  "weir: an interval join needs two streams of the same key type");
+    return IntervalJoinPair<T, Selector, U, SelectorU>(*this, right);
   }
 
   // This stream and one whose records go to all subtasks: connect(rules.broadcast()).

@@ -23,4 +23,13 @@ struct Windowed {
   friend bool operator==(const Windowed&, const Windowed&) = default;
 };
 
+// The value of a window of all records together.
+template <class V>
+struct AllWindowed {
+  EventTime window_start;
+  EventTime window_end;
+  V value;
+  friend bool operator==(const AllWindowed&, const AllWindowed&) = default;
+};
+
 }  // namespace weir

@@ -19,13 +19,17 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "dataflow/api/async.h"
 #include "dataflow/api/function_traits.h"
 #include "dataflow/api/process.h"
 #include "dataflow/api/step_settings.h"
+#include "dataflow/api/window_function.h"
 #include "dataflow/connectors/collect.h"
 #include "dataflow/connectors/descriptions.h"
+#include "dataflow/operators/async_map.h"
 #include "dataflow/operators/event_time.h"
 #include "dataflow/operators/function_partitioner.h"
+#include "dataflow/operators/iteration.h"
 #include "dataflow/operators/keyed.h"
 #include "dataflow/operators/parse.h"
 #include "dataflow/operators/process.h"
@@ -38,6 +42,23 @@ template <class T, class Selector>
 class KeyedStream;
 template <class A, class B>
 class ConnectedStreams;
+
+// The selector of window_all.
+struct AllRecords {
+  template <class T>
+  [[nodiscard]] NoKey operator()(const T& /*value*/) const {
+    return {};
+  }
+};
+
+// What a loop's function returns.
+template <class Feedback, class Output>
+struct LoopEnds {
+  Feedback feedback;  // a Stream of what goes round again
+  Output output;      // a Stream of what leaves
+};
+template <class Feedback, class Output>
+LoopEnds(Feedback, Output) -> LoopEnds<Feedback, Output>;
 
 template <class T>
 class Stream : public StepSettings<Stream<T>> {
@@ -109,22 +130,28 @@ class Stream : public StepSettings<Stream<T>> {
   }
 
   // Gives records their time, extract(const T&) → EventTime or std::chrono::sys_time, and the
-  // stream watermarks.
-  template <class Extract>
-  [[nodiscard]] Stream event_time(Extract extract, WatermarkStrategy strategy) const {
+  // stream watermarks: bounded(5s), monotonous(), punctuated(f), generated(generator).
+  template <class Extract, class Strategy>
+  [[nodiscard]] Stream event_time(Extract extract, Strategy strategy) const {
     static_assert(std::invocable<Extract&, const T&>,
                   "weir: event_time needs a function or member of the record that gives a time");
     static_assert(
         stream_detail::Time<stream_detail::ResultOf<Extract, const T&>>,
         "weir: event_time needs an EventTime or a std::chrono::sys_time; wrap a number of "
         "milliseconds as EventTime{ms}");
-    if (strategy.out_of_orderness < Duration{0}) {
-      builder_->add_mistake("bounded(…) has " + std::to_string(strategy.out_of_orderness.count()) +
-                            " ms of out-of-orderness: it must not be below 0");
-    }
+    static_assert(WatermarksOf<Strategy, T>,
+                  "weir: event_time needs a watermark strategy for these records: monotonous(), "
+                  "bounded(…), punctuated(f) with f(const T&, EventTime) → "
+                  "std::optional<EventTime>, or generated(generator)");
+    if (const auto mistake = strategy.mistake()) builder_->add_mistake(*mistake);
     return then<T>(transform<T>("event time", [extract, strategy] {
-      return std::make_unique<EventTimeOperator<T, Extract>>(extract, strategy);
+      return std::make_unique<EventTimeOperator<T, Extract, Strategy>>(extract, strategy);
     }));
+  }
+  // Gives records the time of the machine at which they are here, and watermarks that follow it.
+  [[nodiscard]] Stream ingestion_time() const {
+    return then<T>(transform<T>("ingestion time",
+                                [] { return std::make_unique<IngestionTimeOperator<T>>(); }));
   }
 
   // Partitions by selector(const T&), or a member, so that all records of a key meet.
@@ -148,6 +175,12 @@ class Stream : public StepSettings<Stream<T>> {
   }
   [[nodiscard]] Stream union_with(const Stream& other) const { return union_with({other}); }
 
+  // Windows of all records together, in one subtask: window_all(Tumbling::of(1min)).count("all").
+  template <class Assigner>
+  [[nodiscard]] auto window_all(Assigner windows) const {
+    return key_by(AllRecords{}).window(std::move(windows));
+  }
+
   // This stream and one of another type into one function.
   template <class U>
   [[nodiscard]] ConnectedStreams<T, U> connect(const Stream<U>& other) const {
@@ -158,7 +191,7 @@ class Stream : public StepSettings<Stream<T>> {
   template <class... Args>
   void window(Args&&...) const {
     static_assert(stream_detail::never<Args...>,
-                  "weir: windows are per key: put .key_by(…) before");
+                  "weir: windows are per key: put .key_by(…) before, or say .window_all(…)");
   }
   template <class... Args>
   void count(Args&&...) const {
@@ -172,6 +205,70 @@ class Stream : public StepSettings<Stream<T>> {
   template <class... Args>
   void reduce(Args&&...) const {
     static_assert(stream_detail::never<Args...>, "weir: reduce is per key: put .key_by(…) before");
+  }
+
+  // A loop: body is given the stream of these records and of those that it feeds back, and says what goes round again and what leaves:
+  //   numbers.iterate("halve", [](Stream<int> in) {
+  //     auto halves = in.map([](int x) { return x / 2; });
+  //     return LoopEnds{halves.filter([](int x) { return x > 1; }), halves.filter([](int x) { return x <= 1; })};
+  //   });
+  // It ends when its input has and nothing is on its way. What is on its way is part of checkpoints.
+  template <class Body>
+  [[nodiscard]] auto iterate(std::string name, Body body) const {
+    static_assert(std::invocable<Body&, Stream<T>>,
+                  "weir: iterate needs a function (Stream<T>) → LoopEnds{feedback, output}");
+    static_assert(
+        requires(std::invoke_result_t<Body&, Stream<T>> ends) {
+          { ends.feedback } -> std::convertible_to<Stream<T>>;
+          ends.output;
+        },
+        "weir: the function of iterate returns LoopEnds{feedback, output}; what goes "
+        "round again is of the same type as what went in");
+    static_assert(Encodable<T>,
+                  "weir: records in a loop are part of snapshots, so they need a codec: make them "
+                  "aggregates of encodable fields");
+    const auto hub = std::make_shared<FeedbackHub>();
+    auto head =
+        transform<T>("iteration head", [hub] { return std::make_unique<IterationHead<T>>(hub); });
+    head.name = name;
+    head.name_given = true;
+    head.stateful = true;
+    head.chaining = Chaining::head;
+    const Stream<T> in = then<T>(std::move(head));
+    auto ends = std::invoke(body, in);
+    LogicalNode tail;
+    tail.kind = "iteration tail";
+    tail.name = name + " feedback";
+    tail.name_given = true;
+    tail.role = StageRole::sink;
+    tail.factory = [hub] { return std::make_unique<IterationTail>(hub); };
+    tail.input_hashers.resize(1);
+    tail.loop_head = in.origins().front().node;
+    tail.parallelism = builder_->node(*tail.loop_head).parallelism;
+    tail.slot_group = builder_->node(*tail.loop_head).slot_group;
+    const Stream<T> feedback = ends.feedback;
+    (void)feedback.end_in(std::move(tail));
+    return ends.output;
+  }
+
+  // Calls f(const T&, AsyncResult<Out>) for each record and goes on while it waits for the answers; see dataflow/api/async.h. What is
+  // under way is part of snapshots; after a restore it is asked for again.
+  template <class F>
+  [[nodiscard]] auto async_map(std::string name, F f, AsyncOptions options = {}) const {
+    static_assert(stream_detail::AsyncFunction<F>,
+                  "weir: async_map needs a function (const T&, AsyncResult<Out>)");
+    using Out = typename stream_detail::AnsweredBy<F>::Type;
+    static_assert(Encodable<T>,
+                  "weir: the records that async_map has under way are part of snapshots, so they "
+                  "need a codec: make them aggregates of encodable fields");
+    if (const auto mistake = options.mistake()) builder_->add_mistake(*mistake);
+    auto node = transform<Out>("async map", [f, options] {
+      return std::make_unique<AsyncMapOperator<T, Out, F>>(f, options);
+    });
+    node.name = std::move(name);
+    node.name_given = true;
+    node.stateful = true;
+    return then<Out>(std::move(node));
   }
 
   // Runs a process function; see dataflow/api/process.h.
@@ -250,6 +347,8 @@ class Stream : public StepSettings<Stream<T>> {
     return rows;
   }
 
+  // For the API's own use.
+  [[nodiscard]] PlanBuilder& builder() const { return *builder_; }
   [[nodiscard]] const std::vector<Origin>& origins() const { return origins_; }
   // The step that this stream is the output of; after union_with, side and partitionings it is nobody's alone.
   [[nodiscard]] LogicalNode& last_node() {

@@ -12,6 +12,7 @@
 
 #include "base/reflect.h"
 #include "dataflow/api/process.h"
+#include "dataflow/api/rich_function.h"
 #include "dataflow/operators/keyed.h"
 #include "dataflow/output.h"
 
@@ -139,8 +140,12 @@ class ProcessOperator final : public Operator {
         if (bound) bound = field.bind(*context.state, name, on_second_input_);
       }
     });
-    return bound;
+    WEIR_TRY(bound);
+    open_function(function_, context);
+    opened_ = &context;
+    return {};
   }
+  void close() override { close_function(function_, std::exchange(opened_, nullptr)); }
 
   [[nodiscard]] Result<Progress> process(InputPort port, BatchPtr& in, RowRange rows,
                                          Outputs& out) override {
@@ -193,6 +198,7 @@ class ProcessOperator final : public Operator {
   }
 
   F function_;
+  const OperatorContext* opened_ = nullptr;
   CallbackScope scope_;
   bool on_second_input_ = false;  // whose records may change a broadcast state
 };
@@ -211,6 +217,7 @@ class KeyedProcessOperator final : public Operator, private TimerService {
   [[nodiscard]] Result<void> open(const OperatorContext& context) override {
     operator_context_ = &context;
     scope_.clock = context.clock;
+    scope_.watermark = context.watermark;
     const KeyedStateScope<K> states{*context.state, current_, *context.clock};
     std::uint16_t port = 0;
     std::vector<std::string> timers;
@@ -232,8 +239,11 @@ class KeyedProcessOperator final : public Operator, private TimerService {
     });
     WEIR_TRY(bound);
     if constexpr (declares_timer<F>()) WEIR_TRY(open_timers(*context.state, timers));
+    open_function(function_, context);
+    opened_ = &context;
     return {};
   }
+  void close() override { close_function(function_, std::exchange(opened_, nullptr)); }
 
   [[nodiscard]] Result<Progress> process(InputPort port, BatchPtr& in, RowRange rows,
                                          Outputs& out) override {
@@ -375,6 +385,7 @@ class KeyedProcessOperator final : public Operator, private TimerService {
   F function_;
   Selectors selectors_;
   const OperatorContext* operator_context_ = nullptr;
+  const OperatorContext* opened_ = nullptr;
   CallbackScope scope_;
   CurrentKey<K> current_;
   bool on_broadcast_side_ = false;

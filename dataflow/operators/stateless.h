@@ -7,15 +7,16 @@
 #include <type_traits>
 #include <utility>
 
+#include "dataflow/api/rich_function.h"
 #include "dataflow/operator.h"
 #include "dataflow/output.h"
 
 namespace weir {
 
 template <class In, class Out, class F>
-class MapOperator final : public Operator {
+class MapOperator final : public FunctionOperator<F> {
  public:
-  explicit MapOperator(F f) : f_(std::move(f)) {}
+  using FunctionOperator<F>::FunctionOperator;
 
   [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
                                          Outputs& out) override {
@@ -23,19 +24,16 @@ class MapOperator final : public Operator {
     auto& output = out.port<Out>();
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (output.full()) return Progress{StepResult::output_full, row};
-      output.push_from(input, row, std::invoke(f_, input.values[row]));
+      output.push_from(input, row, std::invoke(this->f_, input.values[row]));
     }
     return Progress{StepResult::done, rows.end};
   }
-
- private:
-  F f_;
 };
 
 template <class T, class Predicate>
-class FilterOperator final : public Operator {
+class FilterOperator final : public FunctionOperator<Predicate> {
  public:
-  explicit FilterOperator(Predicate keeps) : keeps_(std::move(keeps)) {}
+  using FunctionOperator<Predicate>::FunctionOperator;
 
   [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
                                          Outputs& out) override {
@@ -45,23 +43,20 @@ class FilterOperator final : public Operator {
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (output.full()) return Progress{StepResult::output_full, row};
       T& value = input.values[row];
-      if (!std::invoke(keeps_, std::as_const(value))) continue;
+      if (!std::invoke(this->f_, std::as_const(value))) continue;
       output.push_from(input, row, owned ? T(std::move(value)) : T(value));
     }
     return Progress{StepResult::done, rows.end};
   }
-
- private:
-  Predicate keeps_;
 };
 
 // flat_map with a function that returns a range. The range may be lazy, a view of the record: the
 // operator stops in the middle of it when the output is full, so a record may expand to any number
 // of others in bounded memory.
 template <class In, class Out, class F>
-class FlatMapOperator final : public Operator {
+class FlatMapOperator final : public FunctionOperator<F> {
  public:
-  explicit FlatMapOperator(F f) : f_(std::move(f)) {}
+  using FunctionOperator<F>::FunctionOperator;
 
   [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
                                          Outputs& out) override {
@@ -69,7 +64,7 @@ class FlatMapOperator final : public Operator {
     auto& output = out.port<Out>();
     BudgetCheck budget(out.budget());
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
-      if (!expansion_) expansion_.emplace(f_, input.values[row]);
+      if (!expansion_) expansion_.emplace(this->f_, input.values[row]);
       for (; expansion_->next != expansion_->end; ++expansion_->next) {
         if (output.full()) return Progress{StepResult::output_full, row};
         if (budget.spent()) return Progress{StepResult::yield, row};
@@ -98,7 +93,6 @@ class FlatMapOperator final : public Operator {
     std::ranges::sentinel_t<Range> end;
   };
 
-  F f_;
   std::optional<Expansion> expansion_;
 };
 
@@ -127,9 +121,9 @@ class Collector {
 // flat_map with a function (record, Collector&). What one call collects is kept at once, however
 // much it is.
 template <class In, class Out, class F>
-class CollectingFlatMapOperator final : public Operator {
+class CollectingFlatMapOperator final : public FunctionOperator<F> {
  public:
-  explicit CollectingFlatMapOperator(F f) : f_(std::move(f)) {}
+  using FunctionOperator<F>::FunctionOperator;
 
   [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
                                          Outputs& out) override {
@@ -139,13 +133,10 @@ class CollectingFlatMapOperator final : public Operator {
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (output.full()) return Progress{StepResult::output_full, row};
       Collector<Out> collector(output, timed, timed ? input.times[row] : no_timestamp);
-      std::invoke(f_, input.values[row], collector);
+      std::invoke(this->f_, input.values[row], collector);
     }
     return Progress{StepResult::done, rows.end};
   }
-
- private:
-  F f_;
 };
 
 }  // namespace weir

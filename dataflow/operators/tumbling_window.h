@@ -3,12 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "dataflow/api/aggregates.h"
 #include "dataflow/operators/keyed.h"
 #include "dataflow/output.h"
-#include "dataflow/window/window.h"
+#include "dataflow/window/tumbling.h"
 #include "state/keyed_table.h"
 #include "state/namespaced_tables.h"
 
@@ -16,29 +17,33 @@ namespace weir {
 
 // Keeps an accumulator per key and window, in one table per window, which is dropped whole when the
 // window has fired. A window fires when the watermark reaches its last millisecond; a record that
-// comes later is late: counted and dropped. Make (const K&, Window, result) → Out says what comes
+// comes later is late. Make (const K&, Window, result) → Out says what comes
 // out, with the window's last millisecond as its time.
 template <class T, class Selector, class Agg, class Out, class Make>
 class TumblingWindowOperator final : public Operator {
  public:
   using K = KeyOf<Selector, T>;
 
-  TumblingWindowOperator(Selector selector, Tumbling windows, Agg aggregate, Make make)
+  // `late`: where late records go; none: they are counted and dropped.
+  TumblingWindowOperator(Selector selector, Tumbling windows, Agg aggregate, Make make,
+                         std::optional<OutputPort> late = {})
       : selector_(std::move(selector)),
         windows_(windows),
         aggregate_(std::move(aggregate)),
-        make_(std::move(make)) {}
+        make_(std::move(make)),
+        late_(late) {}
 
   [[nodiscard]] Result<void> open(const OperatorContext& context) override {
     context_ = &context;
     auto open = context.state->windows<Window, K, Accumulator>("windows");
     if (!open) return open.error();
     open_ = *std::move(open);
+    watermark_ = context.watermark;
     return {};
   }
 
   [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
-                                         Outputs& /*out*/) override {
+                                         Outputs& out) override {
     const auto& input = batch_cast<T>(*in);
     if (input.times.empty()) return missing_time();
     WEIR_TRY(check_keys(input, rows, selector_, context_->keys, context_->operator_name));
@@ -48,7 +53,8 @@ class TumblingWindowOperator final : public Operator {
       const Window window = windows_.window_of(at);
       const std::size_t end = end_of_run(input.times, row + 1, rows.end, window);
       if (window.max_time() <= watermark_) {
-        context_->metrics->late_records_dropped += end - row;
+        if (late_ && out.port<T>(*late_).full()) return Progress{StepResult::output_full, row};
+        drop_late(input, {row, end}, out);
       } else {
         fold(input, {row, end}, table_of(window));
       }
@@ -89,6 +95,16 @@ class TumblingWindowOperator final : public Operator {
         [&](std::size_t row, Accumulator& acc) { aggregate_.add(acc, values[row]); });
   }
 
+  void drop_late(const Batch<T>& input, RowRange rows, Outputs& out) {
+    if (!late_) {
+      context_->metrics->late_records_dropped += rows.end - rows.begin;
+      return;
+    }
+    auto& late = out.port<T>(*late_);
+    for (std::size_t row = rows.begin; row < rows.end; ++row)
+      late.push(input.values[row], input.times[row]);
+  }
+
   // Most records fall into the window of the one before.
   Table& table_of(const Window& window) {
     if (recent_ != nullptr && recent_window_ == window) return *recent_;
@@ -117,6 +133,7 @@ class TumblingWindowOperator final : public Operator {
   Tumbling windows_;
   Agg aggregate_;
   Make make_;
+  std::optional<OutputPort> late_;
   const OperatorContext* context_ = nullptr;
   std::shared_ptr<NamespacedTables<Window, K, Accumulator>> open_;  // shared with the backend
   Table* recent_ = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/limits.h"
@@ -41,6 +42,9 @@ class Validation {
     for (const LogicalNode& node : plan_.nodes) check_parallelism(node);
     for (const LogicalEdge& edge : plan_.edges) check_edge(edge);
     check_output_directories();
+    for (const LogicalNode& node : plan_.nodes) {
+      if (node.loop_head) check_loop(node);
+    }
     return std::move(mistakes_);
   }
 
@@ -148,6 +152,50 @@ class Validation {
       mistakes_.push_back(quoted(to.name) + " works per key, but its input " + quoted(from.name) +
                           " has none: put .key_by(…) before it");
     }
+  }
+
+  // Its head learns what is on its way by markers that take the same ways as the records: so all that its steps take comes from the head.
+  void check_loop(const LogicalNode& tail) {
+    const LogicalNode& head = plan_.nodes[tail.loop_head->value];
+    const auto inside = nodes_between(head.id, tail.id);
+    if (!inside.contains(tail.id)) {
+      mistakes_.push_back("what the loop " + quoted(head.name) +
+                          " feeds back does not come from its own records: let its function "
+                          "return a stream that it has made of the one that it was given");
+      return;
+    }
+    for (const LogicalEdge& edge : plan_.edges) {
+      const LogicalNode& to = plan_.nodes[edge.to.value];
+      if (!inside.contains(to.id) || to.id == head.id || inside.contains(edge.from)) continue;
+      mistakes_.push_back(quoted(to.name) + " is in the loop " + quoted(head.name) + " and takes " +
+                          quoted(plan_.nodes[edge.from.value].name) +
+                          " from outside: unite or join them before the loop");
+    }
+    for (const LogicalNode& other : plan_.nodes) {
+      if (!other.loop_head || other.id == tail.id || !inside.contains(*other.loop_head)) continue;
+      mistakes_.push_back("the loop " + quoted(plan_.nodes[other.loop_head->value].name) +
+                          " is inside the loop " + quoted(head.name) +
+                          ": put one behind the other");
+    }
+  }
+
+  // Those that records on their way from one to the other may pass, with both.
+  [[nodiscard]] std::set<NodeId> nodes_between(NodeId from, NodeId to) const {
+    std::set<NodeId> reached{from};
+    std::set<NodeId> leading{to};
+    // Edges lead to later nodes only.
+    for (const LogicalNode& node : plan_.nodes) {
+      for (const LogicalEdge& edge : plan_.edges) {
+        if (edge.to == node.id && reached.contains(edge.from)) reached.insert(node.id);
+      }
+    }
+    for (auto node = plan_.nodes.rbegin(); node != plan_.nodes.rend(); ++node) {
+      for (const LogicalEdge& edge : plan_.edges) {
+        if (edge.from == node->id && leading.contains(edge.to)) leading.insert(node->id);
+      }
+    }
+    std::erase_if(reached, [&leading](NodeId id) { return !leading.contains(id); });
+    return reached;
   }
 
   void check_output_directories() {

@@ -39,6 +39,7 @@ struct LogicalNode {
   CommitterFactory make_committer;      // of sinks; may be empty
   std::function<Result<void>()> check;  // of sources and sinks, before the job runs; may be empty
   bool bounded = true;                  // of sources
+  std::optional<NodeId> loop_head;      // of the tail of a loop
   // Of sources and sinks: the files and directories that they read or write, as they were given. Those of sinks are their
   // own: no other sink writes there.
   std::vector<std::string> paths;

@@ -29,11 +29,17 @@ struct Barrier {
   friend bool operator==(const Barrier&, const Barrier&) = default;
 };
 
+// What a loop's head sends round to learn what is on its way; `active`: some head has put out records since its last one.
+struct LoopMarker {
+  bool active = false;
+  friend bool operator==(const LoopMarker&, const LoopMarker&) = default;
+};
+
 // Nothing follows in this channel.
 struct EndOfInput {
   friend bool operator==(const EndOfInput&, const EndOfInput&) = default;
 };
 
-using Element = std::variant<BatchPtr, Watermark, WatermarkStatus, EndOfInput, Barrier>;
+using Element = std::variant<BatchPtr, Watermark, WatermarkStatus, EndOfInput, Barrier, LoopMarker>;
 
 }  // namespace weir

@@ -63,6 +63,17 @@ Result<void> OperatorChain::open_source(Stage& stage) {
   return {};
 }
 
+// Instances of before may have been at different watermarks; keys of any of them may be here now, so the least counts.
+Result<void> OperatorChain::open_keyed(Stage& stage) {
+  auto watermark = stage.state->list<EventTime>("watermark reached", StateKind::union_list);
+  if (!watermark) return watermark.error();
+  stage.watermark = *std::move(watermark);
+  const auto least = std::ranges::min_element(*stage.watermark);
+  stage.context.watermark = least == stage.watermark->end() ? EventTime::min() : *least;
+  stage.watermark->assign(1, stage.context.watermark);
+  return stage.op->open(stage.context);
+}
+
 Result<void> OperatorChain::open() {
   // From the end, so that whatever an operator puts out finds its consumers ready.
   for (std::size_t i = stages_.size(); i-- > 0;) {
@@ -70,6 +81,7 @@ Result<void> OperatorChain::open() {
     try {
       stage.op = stage.spec->factory();  // copies the user's function
       WEIR_TRY(stage.spec->role == StageRole::source ? open_source(stage)
+               : stage.spec->keyed                   ? open_keyed(stage)
                                                      : stage.op->open(stage.context));
       WEIR_TRY(stage.state->check_all_claimed());
     } catch (...) {
@@ -101,7 +113,8 @@ Result<ChainActivity> OperatorChain::turn(const StepBudget& budget, ProcessingTi
   for (std::size_t i = stages_.size(); i-- > 0;) {
     Stage& stage = stages_[i];
     if (!has_work(stage, now)) continue;
-    if (stage.waits_outside || !consumers_have_room(stage)) {
+    const bool waits_outside = stage.waits_outside && !timer_is_due(stage, now);
+    if (waits_outside || !consumers_have_room(stage)) {
       waiting = true;
       continue;
     }
@@ -112,7 +125,10 @@ Result<ChainActivity> OperatorChain::turn(const StepBudget& budget, ProcessingTi
 }
 
 bool OperatorChain::has_work(const Stage& stage, ProcessingTime now) const {
-  if (!stage.slot.empty() || stage.finishing) return true;
+  return !stage.slot.empty() || stage.finishing || timer_is_due(stage, now);
+}
+
+bool OperatorChain::timer_is_due(const Stage& stage, ProcessingTime now) {
   const auto timer = stage.ended ? std::nullopt : stage.op->next_processing_timer();
   return timer && *timer <= now;
 }
@@ -188,16 +204,25 @@ Result<StepResult> OperatorChain::process_batch(Stage& stage, InputPort port, Ba
 Result<StepResult> OperatorChain::process_control(Stage& stage, InputPort port,
                                                   const Element& element, Outputs& out) {
   if (const auto* watermark = std::get_if<Watermark>(&element)) {
-    return stage.op->on_watermark(watermark->time, out);
+    if (stage.watermark == nullptr) return stage.op->on_watermark(watermark->time, out);
+    EventTime& reached = stage.watermark->front();
+    if (watermark->time <= reached) return StepResult::done;  // read again after a restore
+    auto result = stage.op->on_watermark(watermark->time, out);
+    if (result && *result == StepResult::done) reached = watermark->time;
+    return result;
   }
   if (const auto* status = std::get_if<WatermarkStatus>(&element)) {
     return stage.op->on_idle(status->idle, out);
   }
   if (const auto* barrier = std::get_if<Barrier>(&element)) {
+    auto ready = stage.op->on_barrier(barrier->checkpoint, out);
+    if (!ready || *ready != StepResult::done) return ready;
     WEIR_TRY(snapshot(stage, barrier->checkpoint, out.budget().clock()));
     deliver_control(stage, *barrier);
     return StepResult::done;
   }
+  if (const auto* marker = std::get_if<LoopMarker>(&element))
+    return stage.op->on_loop_marker(*marker, out);
   WEIR_CHECK(std::holds_alternative<EndOfInput>(element));
   WEIR_CHECK(stage.open_inputs > 0);
   auto result = stage.op->on_end_of_input(port, out);
@@ -221,6 +246,11 @@ Result<void> OperatorChain::snapshot(Stage& stage, CheckpointId checkpoint, cons
   at->stages.push_back({stage.spec->node, stage.state->freeze()});
   at->sync_time += clock.now() - begin;
   return {};
+}
+
+Result<FrozenState> OperatorChain::freeze(std::size_t stage) {
+  WEIR_TRY(stages_[stage].op->prepare_snapshot({}));
+  return stages_[stage].state->freeze();
 }
 
 std::optional<OperatorChain::Snapshot> OperatorChain::take_snapshot() {
@@ -286,8 +316,11 @@ Result<void> OperatorChain::deliver(Stage& stage, const Outputs& out) {
       WEIR_TRY(hand_over(targets.back(), std::move(batch)));
     }
   }
+  // A channel's watermark counts while it is active.
+  if (out.idle() == false) deliver_control(stage, WatermarkStatus{false});
   if (out.watermark()) deliver_control(stage, Watermark{*out.watermark()});
-  if (out.idle()) deliver_control(stage, WatermarkStatus{*out.idle()});
+  if (out.idle() == true) deliver_control(stage, WatermarkStatus{true});
+  if (out.loop_marker()) deliver_control(stage, *out.loop_marker());
   return {};
 }
 

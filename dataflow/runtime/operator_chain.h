@@ -76,8 +76,8 @@ class OperatorChain {
   // Whether all operators have finished and sent EndOfInput.
   [[nodiscard]] bool ended() const;
 
-  // All state of a stage.
-  [[nodiscard]] StateBackend& state(std::size_t stage) { return *stages_[stage].state; }
+  // All state of a stage, without a barrier: for when nothing is under way.
+  [[nodiscard]] Result<FrozenState> freeze(std::size_t stage);
 
   // What the chain's sinks have written, by stage. Requires ended().
   struct SinkCommit {
@@ -112,6 +112,8 @@ class OperatorChain {
     std::unique_ptr<Operator> op;
     std::shared_ptr<std::vector<Split>>
         splits;  // of a source; brought up to date for each snapshot
+    // Of a keyed stage, the watermark it has processed, as a state: what was late before a restore is late after it.
+    std::shared_ptr<std::vector<EventTime>> watermark;
     std::vector<std::unique_ptr<AnyOutput>> outputs;
     std::deque<std::pair<InputPort, Element>> slot;
     std::size_t position = 0;   // first row of the slot's batch not processed
@@ -126,7 +128,9 @@ class OperatorChain {
 
   void begin_state(Stage& stage, RestoredState restored);
   [[nodiscard]] Result<void> open_source(Stage& stage);
+  [[nodiscard]] Result<void> open_keyed(Stage& stage);
   [[nodiscard]] bool has_work(const Stage& stage, ProcessingTime now) const;
+  [[nodiscard]] static bool timer_is_due(const Stage& stage, ProcessingTime now);
   [[nodiscard]] bool consumers_have_room(const Stage& stage) const;
   [[nodiscard]] Result<void> call(Stage& stage, const StepBudget& budget, ProcessingTime now);
   [[nodiscard]] Result<StepResult> dispatch(Stage& stage, Outputs& out, ProcessingTime now);

@@ -156,8 +156,11 @@ std::vector<RestoredState> SteppedTasks::Task::take_restored(const Vertex& verte
 
 void SteppedTasks::Task::add_snapshot_to(JobSnapshot& state) {
   const auto& stages = tasks_->plan->vertex(vertex_).chain.stages;
-  for (std::size_t i = 0; i < stages.size(); ++i)
-    state[stages[i].node].push_back(write_to_memory(core_->state(i).freeze()));
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    auto frozen = core_->freeze(i);
+    WEIR_CHECK(frozen.has_value());  // no operator of a harness writes anything
+    state[stages[i].node].push_back(write_to_memory(*std::move(frozen)));
+  }
 }
 
 Result<void> SteppedTasks::Task::step() {
@@ -323,6 +326,20 @@ std::uint64_t SteppedTasks::late_records_dropped() const {
 }
 std::uint64_t SteppedTasks::bad_records() const {
   return tasks_->total(&OperatorMetrics::bad_records);
+}
+std::int64_t SteppedTasks::counter(const std::string& name) const {
+  std::int64_t sum = 0;
+  for (const auto& task : tasks_->all) {
+    for (const OperatorMetrics& metrics : task->operators()) {
+      metrics.counters.for_each([&](const std::string& other, std::int64_t value) {
+        if (other == name) sum += value;
+      });
+    }
+  }
+  return sum;
+}
+std::uint64_t SteppedTasks::records_ahead() const {
+  return tasks_->total(&OperatorMetrics::records_ahead);
 }
 
 }  // namespace weir

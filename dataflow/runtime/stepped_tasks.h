@@ -58,6 +58,9 @@ class SteppedTasks {
   // Sums over all operators.
   [[nodiscard]] std::uint64_t late_records_dropped() const;
   [[nodiscard]] std::uint64_t bad_records() const;
+  [[nodiscard]] std::uint64_t records_ahead() const;
+  // What all functions have counted under this name.
+  [[nodiscard]] std::int64_t counter(const std::string& name) const;
 
  private:
   class Task;

@@ -54,6 +54,11 @@ std::optional<BarrierAligner> make_aligner(std::size_t channel_count, Checkpoint
                             : std::optional<BarrierAligner>(std::in_place, channel_count, mode);
 }
 
+std::optional<LoopMarkerAligner> make_loop_markers(std::size_t channels) {
+  if (channels == 0) return std::nullopt;
+  return LoopMarkerAligner(channels);
+}
+
 std::vector<std::uint32_t> count_by_port(const std::vector<InputPort>& channels) {
   std::vector<std::uint32_t> counts;
   for (const InputPort port : channels) {
@@ -91,6 +96,7 @@ TaskCore::TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& enviro
       open_channels_of_port_(count_by_port(wiring.input_channels)),
       chain_(spec, std::move(wiring.contexts), exchanges_, pool_, metrics),
       aligner_(make_aligner(wiring.input_channels.size(), wiring.checkpoint_mode)),
+      loop_markers_(make_loop_markers(wiring.input_channels.size())),
       is_source_(spec.stages.front().role == StageRole::source) {
   if (!wiring.restored.empty()) chain_.restore(std::move(wiring.restored));
   WEIR_CHECK(is_source_ == wiring.input_channels.empty());
@@ -289,6 +295,8 @@ void TaskCore::feed_control(const GateItem& item) {
     feed_valve_output(valve_->on_status(item.channel, status->idle));
   } else if (const auto* barrier = std::get_if<Barrier>(&element)) {
     act_on(item.channel, aligner_->on_barrier(item.channel, barrier->checkpoint, clock_->now()));
+  } else if (const auto* marker = std::get_if<LoopMarker>(&element)) {
+    feed_markers(loop_markers_->on_marker(item.channel, *marker));
   } else {
     end_channel(item.channel, item.port);
   }
@@ -299,8 +307,13 @@ void TaskCore::feed_valve_output(const ValveOutput& output) {
   if (output.idle) chain_.feed(InputPort{0}, WatermarkStatus{*output.idle});
 }
 
+void TaskCore::feed_markers(const std::vector<LoopMarker>& markers) {
+  for (const LoopMarker marker : markers) chain_.feed(InputPort{0}, marker);
+}
+
 // A channel that ends was all there was to wait for: the barrier goes before the end.
 void TaskCore::end_channel(ChannelIndex channel, InputPort port) {
+  feed_markers(loop_markers_->on_end_of_input(channel));
   act_on(channel, aligner_->on_end_of_input(channel, clock_->now()));
   feed_valve_output(valve_->on_status(channel, false));
   feed_valve_output(valve_->on_watermark(channel, EventTime::max()));

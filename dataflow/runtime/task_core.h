@@ -17,6 +17,7 @@
 #include "dataflow/runtime/channel_sender.h"
 #include "dataflow/runtime/exchange_writer.h"
 #include "dataflow/runtime/input_gate.h"
+#include "dataflow/runtime/loop_marker_aligner.h"
 #include "dataflow/runtime/operator_chain.h"
 #include "dataflow/runtime/task_metrics.h"
 #include "dataflow/runtime/watermark_valve.h"
@@ -120,8 +121,8 @@ class TaskCore {
   }
   void close() { chain_.close(); }
 
-  // All state of a stage of the chain.
-  [[nodiscard]] StateBackend& state(std::size_t stage) { return chain_.state(stage); }
+  // All state of a stage of the chain, without a barrier: for when nothing is under way.
+  [[nodiscard]] Result<FrozenState> freeze(std::size_t stage) { return chain_.freeze(stage); }
 
   // For batches that come and go encoded.
   [[nodiscard]] BatchPool& pool() { return pool_; }
@@ -137,6 +138,7 @@ class TaskCore {
   void feed_control(const GateItem& item);
   void feed_valve_output(const ValveOutput& output);
   void end_channel(ChannelIndex channel, InputPort port);
+  void feed_markers(const std::vector<LoopMarker>& markers);
   void act_on(ChannelIndex channel, const Alignment& alignment);
   void acknowledge_snapshots();
   [[nodiscard]] StepOutcome end_at_once();
@@ -161,8 +163,9 @@ class TaskCore {
   OperatorChain chain_;
   std::optional<std::pair<ChannelIndex, std::uint64_t>> charged_;  // of the batch the head works on
 
-  std::optional<BarrierAligner> aligner_;  // none for sources
-  std::deque<CheckpointId> triggered_;     // of a source
+  std::optional<BarrierAligner> aligner_;          // none for sources
+  std::optional<LoopMarkerAligner> loop_markers_;  // likewise
+  std::deque<CheckpointId> triggered_;             // of a source
   // A split that came behind barriers which the source has not passed on yet: the enumerator has it in those
   // checkpoints, so the reader must not.
   struct HeldSplit {

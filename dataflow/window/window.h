@@ -1,4 +1,4 @@
-// Windows of event time.
+// Windows: stretches of time.
 #pragma once
 
 #include <compare>
@@ -60,30 +60,5 @@ struct Window {
 [[nodiscard]] constexpr EventTime window_start(EventTime time, Duration offset, Duration size) {
   return time - time_into_window(time, offset, size);
 }
-
-// Windows that follow each other without gaps or overlap.
-class Tumbling {
- public:
-  // A size that is not above 0, or an |offset| that is not below it, is a mistake of the plan.
-  [[nodiscard]] static constexpr Tumbling of(Duration size, Duration offset = Duration{0}) {
-    return Tumbling(size, offset);
-  }
-  [[nodiscard]] constexpr bool is_possible() const {
-    return size_ > Duration{0} && offset_ < size_ && -offset_ < size_;
-  }
-
-  // Requires is_possible(). The first and the last window of time are cut short at EventTime::min() and max().
-  [[nodiscard]] constexpr Window window_of(EventTime time) const {
-    const Duration into = time_into_window(time, offset_, size_);
-    return {time - into, time + (size_ - into)};
-  }
-  [[nodiscard]] constexpr Duration size() const { return size_; }
-
- private:
-  constexpr Tumbling(Duration size, Duration offset) : size_(size), offset_(offset) {}
-
-  Duration size_;
-  Duration offset_;
-};
 
 }  // namespace weir

@@ -29,6 +29,7 @@ struct Element {
     watermarkStatus @2;
     endOfInput @3;
     barrier @4;
+    loopMarker @5;
   }
   kind @0 :Kind;
   vertex @1 :UInt32;        # with subtask: the consuming task
@@ -38,6 +39,7 @@ struct Element {
   idle @5 :Bool;            # of a watermark status
   chargedBytes @6 :UInt64;  # given back in Credit when the element has been consumed
   checkpoint @7 :UInt64;    # of a barrier
+  active @8 :Bool;          # of a loop marker
 }
 
 struct Credit {

@@ -462,7 +462,83 @@ TEST_F(BadInput, impossible_window_size_and_out_of_orderness) {
         .collect();
   });
   EXPECT_EQ(error.code, Errc::invalid_plan);
-  expect_says(error.message, {"2 mistakes", "-1000 ms", "size 0 ms", "above 0"});
+  expect_says(error.message,
+              {"2 mistakes", "-1000 ms", "size of a tumbling window is 0 ms", "above 0"});
+}
+
+TEST_F(BadInput, impossible_settings_of_windows) {
+  const Error error = error_of([](Job& job) {
+    const auto numbers = job.source("numbers", from_sequence(0, 9))
+                             .event_time([](std::int64_t n) { return EventTime{n}; }, monotonous())
+                             .key_by([](std::int64_t n) { return n; });
+    (void)numbers.window(Sliding::of(1s, 0s)).count("a").collect();
+    (void)numbers.window(Cumulative::of(10s, 3s)).count("b").collect();
+    (void)numbers.window(Tumbling::of(1s, 1s)).count("c").collect();
+    (void)numbers.window(Session::with_gap(0s)).count("d").collect();
+    (void)numbers.window(Tumbling::of(1s)).allowed_lateness(-1ms).count("e").collect();
+    (void)numbers.window(Tumbling::of(1s).in_processing_time())
+        .allowed_lateness(1s)
+        .count("f")
+        .collect();
+    (void)numbers.count_window(0).count("g").collect();
+    (void)numbers.window(Tumbling::of(1s)).evictor(CountEvictor{-1}).count("h").collect();
+  });
+  EXPECT_EQ(error.code, Errc::invalid_plan);
+  expect_says(error.message,
+              {"8 mistakes", "slide of a sliding window is 0 ms", "multiple of its step, 3000 ms",
+               "offset of a tumbling window is 1000 ms", "gap of a session window is 0 ms",
+               "allowed_lateness(…) is -1 ms", "no record is late", "count trigger is 0",
+               "count evictor is -1"});
+}
+
+TEST_F(BadInput, gap_function_that_returns_a_negative_gap) {
+  const Error error = error_of([](Job& job) {
+    (void)job.source("numbers", from_sequence(0, 9))
+        .event_time([](std::int64_t n) { return EventTime{n}; }, monotonous())
+        .key_by([](std::int64_t n) { return n; })
+        .window(Session::with_gap_of([](std::int64_t) { return -5ms; }))
+        .count("visits")
+        .collect();
+  });
+  EXPECT_EQ(error.code, Errc::user_code);
+  expect_says(error.message,
+              {"session window of 'visits'", "-5 ms long", "gap function must return more than 0"});
+}
+
+TEST_F(BadInput, assigner_whose_window_ends_before_it_starts) {
+  struct Odd {
+    [[nodiscard]] std::vector<Window> windows_of(std::int64_t, EventTime time) const {
+      return {{time, time - 1ms}};
+    }
+  };
+  const Error error = error_of([](Job& job) {
+    (void)job.source("numbers", from_sequence(0, 9))
+        .event_time([](std::int64_t n) { return EventTime{n}; }, monotonous())
+        .key_by([](std::int64_t n) { return n; })
+        .window(Odd{})
+        .count("odd")
+        .collect();
+  });
+  EXPECT_EQ(error.code, Errc::user_code);
+  expect_says(error.message, {"a window of 'odd'", "-1 ms long", "must end after it starts"});
+}
+
+TEST_F(BadInput, trigger_that_throws) {
+  struct Moody {
+    TriggerResult on_element(std::int64_t, EventTime, TriggerContext&) const {
+      throw std::runtime_error("not in the mood");
+    }
+  };
+  const Error error = error_of([](Job& job) {
+    (void)job.source("numbers", from_sequence(0, 9))
+        .key_by([](std::int64_t n) { return n; })
+        .window(Global{})
+        .trigger(Moody{})
+        .count("moody")
+        .collect();
+  });
+  EXPECT_EQ(error.code, Errc::user_code);
+  expect_says(error.message, {"'moody'", "threw an exception", "not in the mood"});
 }
 
 TEST_F(BadInput, more_channels_than_a_machine_can_hold) {

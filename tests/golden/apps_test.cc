@@ -76,6 +76,28 @@ TEST_P(EveryWay, hourly_visitors_counts_four_days_of_a_real_log) {
       expected_rows(large_inputs + "expected/hourly_visitors.csv"));
 }
 
+TEST_P(EveryWay, login_alerts_finds_guessed_passwords) {
+  EXPECT_EQ(run_app("login_alerts", {"--input", data + "login_alerts/ssh.log"}, GetParam()),
+            expected_rows(data + "login_alerts/expected.csv"));
+}
+
+TEST_P(EveryWay, enrich_gives_hits_the_region_of_their_time) {
+  EXPECT_EQ(run_app("enrich",
+                    {"--input", data + "enrich/access.log", "--rules", data + "enrich/rules.csv"},
+                    GetParam()),
+            expected_rows(data + "enrich/expected.csv"));
+}
+
+TEST_P(EveryWay, sessions_finds_the_visits_of_each_address) {
+  EXPECT_EQ(run_app("sessions", {"--input", data + "sessions/access.log"}, GetParam()),
+            expected_rows(data + "sessions/expected.csv"));
+}
+
+TEST_P(EveryWay, top_pages_ranks_the_paths_of_each_hour) {
+  EXPECT_EQ(run_app("top_pages", {"--input", data + "top_pages/access.log"}, GetParam()),
+            expected_rows(data + "top_pages/expected.csv"));
+}
+
 INSTANTIATE_TEST_SUITE_P(Apps, EveryWay,
                          testing::Values(Way{"1", true, "64MB"}, Way{"1", false, "4KB"},
                                          Way{"2", true, "64"}, Way{"3", false, "1KB"},

@@ -43,6 +43,7 @@ std::vector<Frame> one_of_each() {
           ElementFrame{.vertex = {9}, .kind = ElementKind::watermark, .time_ms = -5},
           ElementFrame{.kind = ElementKind::watermark_status, .idle = true},
           ElementFrame{.channel = {0xffffffff}, .kind = ElementKind::end_of_input},
+          ElementFrame{.kind = ElementKind::loop_marker, .active = true},
           CreditFrame{.vertex = {4}, .subtask = {5}, .exchange = 6, .lane = 7, .bytes = 1ULL << 40},
           Goodbye{}};
 }

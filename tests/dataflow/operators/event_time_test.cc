@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <optional>
 #include <vector>
 
 #include "dataflow/harness.h"
@@ -50,6 +51,71 @@ TEST(EventTime, is_read_from_a_member_or_a_time_point) {
       [](Stream<Visit> in) { return in.event_time(&Visit::at, monotonous()); });
   harness.push({std::chrono::sys_seconds{5s}});
   EXPECT_EQ(std::get<Record<Visit>>(harness.take_outputs().front()).time, EventTime{5000});
+}
+
+TEST(EventTime, a_silent_stream_becomes_idle_and_active_again_before_its_next_watermark) {
+  auto harness = timed(monotonous().with_idleness(1s));
+  harness.push(1000);
+  (void)harness.take_outputs();
+  harness.advance_processing_time(1s);
+  EXPECT_TRUE(harness.take_outputs().empty());
+  harness.advance_processing_time(1s);
+  EXPECT_EQ(harness.take_outputs(), (Outputs64{WatermarkStatus{true}}));
+  harness.advance_processing_time(5s);
+  EXPECT_TRUE(harness.take_outputs().empty());
+  harness.push(2000);
+  EXPECT_EQ(harness.take_outputs(),
+            (Outputs64{Record<std::int64_t>{2000, EventTime{2000}}, WatermarkStatus{false},
+                       Watermark{EventTime{1999}}}));
+}
+
+TEST(EventTime, a_time_far_beyond_the_clock_does_not_move_the_watermark_and_is_counted) {
+  constexpr std::int64_t now = 1'700'000'000'000;
+  auto harness = timed(monotonous().with_max_ahead(1h));
+  harness.set_processing_time({now});
+  harness.push(now + 3'600'001);
+  EXPECT_EQ(harness.records_ahead(), 1U);
+  EXPECT_EQ(harness.take_outputs(),
+            (Outputs64{Record<std::int64_t>{now + 3'600'001, EventTime{now + 3'600'001}}}));
+  harness.push(now + 3'600'000);
+  EXPECT_EQ(harness.records_ahead(), 1U);
+  EXPECT_EQ(harness.take_outputs().back(),
+            Emitted<std::int64_t>(Watermark{EventTime{now + 3'599'999}}));
+}
+
+TEST(EventTime, while_the_clock_is_not_set_any_time_is_believed) {
+  auto harness = timed(monotonous());
+  harness.push(1'700'000'000'000);
+  EXPECT_EQ(harness.records_ahead(), 0U);
+}
+
+TEST(EventTime, watermarks_may_come_from_the_records) {
+  StreamHarness<std::int64_t, std::int64_t> harness([](Stream<std::int64_t> in) {
+    return in.event_time([](std::int64_t ms) { return EventTime{ms}; },
+                         punctuated([](std::int64_t ms, EventTime time) {
+                           return ms % 10 == 0 ? std::optional(time) : std::nullopt;
+                         }));
+  });
+  harness.push(17);
+  harness.push(20);
+  harness.push(15);
+  harness.push(10);
+  EXPECT_EQ(
+      harness.take_outputs(),
+      (Outputs64{Record<std::int64_t>{17, EventTime{17}}, Record<std::int64_t>{20, EventTime{20}},
+                 Watermark{EventTime{20}}, Record<std::int64_t>{15, EventTime{15}},
+                 Record<std::int64_t>{10, EventTime{10}}}));
+}
+
+TEST(IngestionTime, is_that_of_the_clock_and_goes_on_while_nothing_comes) {
+  StreamHarness<int, int> harness([](Stream<int> in) { return in.ingestion_time(); });
+  harness.set_processing_time({150});
+  harness.push(7, EventTime{3});
+  EXPECT_EQ(harness.take_outputs(),
+            (std::vector<Emitted<int>>{Record<int>{7, EventTime{150}}, Watermark{EventTime{149}}}));
+  harness.set_processing_time({400});
+  EXPECT_EQ(harness.take_outputs(),
+            (std::vector<Emitted<int>>{Watermark{EventTime{199}}, Watermark{EventTime{399}}}));
 }
 
 }  // namespace

@@ -76,6 +76,44 @@ TEST(Restore, open_windows_go_on_where_they_were) {
   EXPECT_TRUE(fired(third).empty());
 }
 
+TEST(Restore, what_was_late_before_is_late_after) {
+  using Harness = StreamHarness<Item, Sum64>;
+  const auto describe = [](Stream<Item> in) {
+    return in.key_by(&Item::key).window(Tumbling::of(3s)).sum("sum", &Item::value);
+  };
+  Harness first(describe);
+  first.push({"a", 1}, EventTime{1000});
+  first.watermark(EventTime{2999});
+  EXPECT_EQ(first.take_values().size(), 1U);
+
+  Harness second(describe, {.restored = first.snapshot()});
+  second.push({"a", 1}, EventTime{2000});
+  EXPECT_EQ(second.late_records_dropped(), 1U) << "or its window would fire again";
+  second.watermark(EventTime{2000});
+  second.watermark(EventTime{2999});
+  EXPECT_TRUE(second.take_outputs().empty()) << "read again, these watermarks say nothing new";
+  second.watermark(EventTime{3000});
+  EXPECT_EQ(second.take_outputs().size(), 1U);
+}
+
+TEST(Restore, the_watermark_that_comes_back_is_that_of_the_slower_input) {
+  using Harness = TwoInputHarness<Item, Item, Sum64>;
+  const auto describe = [](Stream<Item> left, Stream<Item> right) {
+    return left.union_with(right)
+        .key_by(&Item::key)
+        .window(Tumbling::of(3s))
+        .sum("sum", &Item::value);
+  };
+  Harness first(describe);
+  first.first().watermark(EventTime{5999});
+  first.second().watermark(EventTime{2999});
+  Harness second(describe, {.restored = first.snapshot()});
+  second.first().push({"a", 1}, EventTime{3000});
+  EXPECT_EQ(second.late_records_dropped(), 0U);
+  second.first().push({"a", 1}, EventTime{2999});
+  EXPECT_EQ(second.late_records_dropped(), 1U);
+}
+
 // Told "3", it sets timers of both times at 3 and remembers.
 struct Reminder {
   ValueState<int> times_asked{};

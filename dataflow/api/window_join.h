@@ -1,0 +1,177 @@
+// Joins of two keyed streams by key and window.
+#pragma once
+
+#include <concepts>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "dataflow/api/function_traits.h"
+#include "dataflow/api/keyed_stream.h"
+#include "dataflow/api/stream.h"
+#include "dataflow/api/window_function.h"
+#include "dataflow/api/windowed_stream.h"
+
+namespace weir {
+
+// A record of either side of a join. By position: both may be of one type.
+template <class L, class R>
+using JoinSide = std::variant<L, R>;
+
+// The key of a record of either side.
+template <class L, class SelectorL, class R, class SelectorR>
+struct JoinSideSelector {
+  SelectorL left;
+  SelectorR right;
+
+  KeyOf<SelectorL, L> operator()(const JoinSide<L, R>& side) const {
+    if (const L* of_left = std::get_if<0>(&side)) return std::invoke(left, *of_left);
+    return std::invoke(right, std::get<1>(side));
+  }
+};
+
+namespace join_detail {
+
+// Calls a function with both sides' elements apart.
+template <class L, class R, class K, class Out, class F>
+struct BothSides {
+  F function;
+
+  void on_window(std::span<const JoinSide<L, R>> elements, WindowContext<K, Out>& ctx) {
+    std::vector<L> left;
+    std::vector<R> right;
+    for (const JoinSide<L, R>& element : elements) {
+      if (const L* of_left = std::get_if<0>(&element)) {
+        left.push_back(*of_left);
+      } else {
+        right.push_back(std::get<1>(element));
+      }
+    }
+    function.on_window(left, right, ctx);
+  }
+};
+
+// All pairs.
+template <class L, class R, class K, class Out, class Make>
+struct Pairs {
+  Make make;
+
+  void on_window(const std::vector<L>& left, const std::vector<R>& right,
+                 WindowContext<K, Out>& ctx) {
+    for (const L& of_left : left) {
+      for (const R& of_right : right) ctx.emit(make(of_left, of_right));
+    }
+  }
+};
+
+template <class Callback>
+struct SidesOf;
+template <class F, class L, class R, class Ctx>
+struct SidesOf<void (F::*)(L, R, Ctx&)> {
+  using Output = typename Ctx::Output;
+  using Context = Ctx;
+};
+
+}  // namespace join_detail
+
+// Two keyed streams divided into the same windows. Made by KeyedStream::join and co_group:
+//
+//   clicks.key_by(&Click::user)
+//       .join(buys.key_by(&Buy::user))
+//       .window(Tumbling::of(1min))
+//       .process("bought", [](const Click& c, const Buy& b) { return Bought{c.page, b.item}; });
+//
+// Both sides' elements are kept until their window is over; rows have its last millisecond as their time. Triggers, evictors and
+// lateness are those of windows (WindowedStream); what they see is JoinSide<L, R>.
+template <class L, class SelectorL, class R, class SelectorR, class Windows, bool grouped>
+class WindowJoin {
+ public:
+  using K = KeyOf<SelectorL, L>;
+
+  explicit WindowJoin(Windows windows) : windows_(std::move(windows)) {}
+
+  template <class Trigger>
+  [[nodiscard]] auto trigger(Trigger trigger) const {
+    return with(windows_.trigger(std::move(trigger)));
+  }
+  template <class Evictor>
+  [[nodiscard]] auto evictor(Evictor evictor) const {
+    return with(windows_.evictor(std::move(evictor)));
+  }
+  [[nodiscard]] WindowJoin allowed_lateness(Duration lateness) const {
+    return WindowJoin(windows_.allowed_lateness(lateness));
+  }
+
+  // Of join: make(const L&, const R&) → the row, for each pair. Of co_group: a function with
+  //   void on_window(const std::vector<L>&, const std::vector<R>&, WindowContext<K, Out>&)
+  // for each key and window with an element on either side; the other may be empty.
+  template <class F>
+  [[nodiscard]] auto process(std::string name, F function) const {
+    if constexpr (grouped) {
+      static_assert(
+          requires { typename join_detail::SidesOf<decltype(&F::on_window)>::Context; },
+          "weir: co_group needs a function with void on_window(const std::vector<L>&, "
+          "const std::vector<R>&, WindowContext<K, Out>&)");
+      using Out = typename join_detail::SidesOf<decltype(&F::on_window)>::Output;
+      return run<Out>(std::move(name), std::move(function));
+    } else {
+      static_assert(std::invocable<F&, const L&, const R&>,
+                    "weir: a window join needs a function (const Left&, const Right&) → row");
+      using Out = stream_detail::ResultOf<F, const L&, const R&>;
+      return run<Out>(std::move(name), join_detail::Pairs<L, R, K, Out, F>{std::move(function)});
+    }
+  }
+
+ private:
+  template <class Other>
+  [[nodiscard]] static auto with(Other windows) {
+    return WindowJoin<L, SelectorL, R, SelectorR, Other, grouped>(std::move(windows));
+  }
+  template <class Out, class F>
+  [[nodiscard]] auto run(std::string name, F function) const {
+    return windows_.process(std::move(name),
+                            join_detail::BothSides<L, R, K, Out, F>{std::move(function)});
+  }
+
+  Windows windows_;
+};
+
+// Two keyed streams that wait for their windows.
+template <class L, class SelectorL, class R, class SelectorR, bool grouped>
+class WindowJoinPair {
+ public:
+  WindowJoinPair(KeyedStream<L, SelectorL> left, KeyedStream<R, SelectorR> right)
+      : left_(std::move(left)), right_(std::move(right)) {}
+
+  template <class Assigner>
+  [[nodiscard]] auto window(Assigner assigner) const {
+    using Side = JoinSide<L, R>;
+    const Stream<Side> both =
+        unkeyed(left_)
+            .map([](const L& value) { return Side(std::in_place_index<0>, value); })
+            .named("left side")
+            .union_with(unkeyed(right_)
+                            .map([](const R& value) { return Side(std::in_place_index<1>, value); })
+                            .named("right side"));
+    auto windows = both.key_by(JoinSideSelector<L, SelectorL, R, SelectorR>{left_.selector(),
+                                                                            right_.selector()})
+                       .window(std::move(assigner));
+    return WindowJoin<L, SelectorL, R, SelectorR, decltype(windows), grouped>(std::move(windows));
+  }
+
+ private:
+  template <class T, class Selector>
+  [[nodiscard]] static Stream<T> unkeyed(const KeyedStream<T, Selector>& stream) {
+    std::vector<Origin> origins = stream.origins();
+    for (Origin& origin : origins) origin.partitioning.reset();
+    return Stream<T>(stream.builder(), std::move(origins), false);
+  }
+
+  KeyedStream<L, SelectorL> left_;
+  KeyedStream<R, SelectorR> right_;
+};
+
+}  // namespace weir

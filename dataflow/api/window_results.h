@@ -1,0 +1,45 @@
+// Streams of what windows put out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "dataflow/api/stream.h"
+#include "dataflow/operator.h"
+
+namespace weir {
+
+// The output of a windowed step that its late records go to; none: they are counted and dropped.
+using LatePort = std::optional<OutputPort>;
+using LateFactory = std::function<OperatorFactory(LatePort)>;
+
+// Rows of a windowed step over records of type T.
+template <class Out, class T>
+class WindowResults : public Stream<Out> {
+ public:
+  WindowResults(Stream<Out> stream, LateFactory make_factory)
+      : Stream<Out>(std::move(stream)), make_factory_(std::move(make_factory)) {}
+
+  // The records that came when all their windows were over, with their times. Without it they are counted and dropped.
+  [[nodiscard]] Stream<T> late() {
+    LogicalNode& node = this->last_node();
+    if (!late_port_) {
+      late_port_ = OutputPort{static_cast<std::uint16_t>(node.outputs.size())};
+      node.outputs.push_back(port_type_of<T>());
+      node.output_names.emplace_back("late");
+      node.factory = make_factory_(late_port_);
+    }
+    Origin origin = this->origins().front();
+    origin.port = *late_port_;
+    return Stream<T>(this->builder(), {origin}, false);
+  }
+
+ private:
+  LateFactory make_factory_;
+  LatePort late_port_;
+};
+
+}  // namespace weir

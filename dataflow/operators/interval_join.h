@@ -1,0 +1,223 @@
+// Joins two streams of a key by how far their times are apart.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "dataflow/operators/alarm_queue.h"
+#include "dataflow/operators/keyed.h"
+#include "dataflow/output.h"
+#include "dataflow/window/join_interval.h"
+#include "state/keyed_table.h"
+
+namespace weir {
+
+// A record that waits for others of its key.
+template <class T>
+struct JoinElement {
+  EventTime at;
+  T value{};
+};
+
+// What waits of a key, each side in the order of time.
+template <class L, class R>
+struct JoinBuffers {
+  std::vector<JoinElement<L>> left;
+  std::vector<JoinElement<R>> right;
+};
+
+// Where records that come behind the watermark go; none: they are counted and dropped.
+struct JoinLatePorts {
+  std::optional<OutputPort> left;
+  std::optional<OutputPort> right;
+};
+
+// Puts out make(const L&, const R&) for each pair of the same key whose times lie in the interval, with the later of both times.
+//
+// A record waits until the watermark says that no partner can come any more. One whose time is before the watermark is late, as
+// in Apache Flink. Records are joined as they arrive, so there is nothing to do when the watermark moves but to clean up.
+template <class L, class SelectorL, class R, class SelectorR, class Out, class Make>
+class IntervalJoinOperator final : public Operator {
+ public:
+  using K = KeyOf<SelectorL, L>;
+
+  IntervalJoinOperator(SelectorL left, SelectorR right, JoinInterval interval, Make make,
+                       JoinLatePorts late)
+      : left_(std::move(left)),
+        right_(std::move(right)),
+        interval_(interval),
+        make_(std::move(make)),
+        late_(late) {}
+
+  [[nodiscard]] Result<void> open(const OperatorContext& context) override {
+    context_ = &context;
+    watermark_ = context.watermark;
+    auto buffers = context.state->keyed<K, Buffers>("join buffers", StateKind::value);
+    if (!buffers) return buffers.error();
+    buffers_ = *std::move(buffers);
+    TableCursor cursor;
+    std::as_const(*buffers_).walk(cursor, [this](const K& key, const Buffers& waiting) {
+      alarms_.push({first_useless(waiting).ms, hash_of(key), key});
+      return true;
+    });
+    return {};
+  }
+
+  [[nodiscard]] Result<Progress> process(InputPort port, BatchPtr& in, RowRange rows,
+                                         Outputs& out) override {
+    return port.value == 0 ? join_rows<0>(*in, rows, out) : join_rows<1>(*in, rows, out);
+  }
+
+  [[nodiscard]] Result<StepResult> on_watermark(EventTime watermark, Outputs& out) override {
+    watermark_ = watermark;
+    BudgetCheck check(out.budget());
+    while (auto due = alarms_.pop_due(watermark.ms)) {
+      alarms_.peek(prefetch_distance, [this](const auto& next) { buffers_->prefetch(next.hash); });
+      clean(*due);
+      if (check.spent()) return StepResult::yield;
+    }
+    out.emit_watermark(watermark);
+    return StepResult::done;
+  }
+
+ private:
+  using Buffers = JoinBuffers<L, R>;
+
+  template <std::size_t Side>
+  static auto& own(Buffers& buffers) {
+    if constexpr (Side == 0) {
+      return buffers.left;
+    } else {
+      return buffers.right;
+    }
+  }
+
+  template <std::size_t Side>
+  Result<Progress> join_rows(AnyBatch& any, RowRange rows, Outputs& out) {
+    using T = std::tuple_element_t<Side, std::tuple<L, R>>;
+    const auto& input = batch_cast<T>(any);
+    const auto& selector = std::get<Side>(std::tie(left_, right_));
+    if (input.times.empty()) return missing_time();
+    WEIR_TRY(check_keys(input, rows, selector, context_->keys, context_->operator_name));
+    for (std::size_t row = rows.begin; row < rows.end; ++row) {
+      if (out.any_full()) return Progress{StepResult::output_full, row};
+      if (row + prefetch_distance < rows.end)
+        buffers_->prefetch(input.hashes[row + prefetch_distance]);
+      const EventTime at = input.times[row];
+      if (at == no_timestamp) return missing_time();
+      if (at < watermark_) {
+        drop_late<Side>(input.values[row], at, out);
+        continue;
+      }
+      const K key = std::invoke(selector, input.values[row]);
+      Buffers& buffers = buffers_->find_or_insert(input.hashes[row], key);
+      const StepResult joined = join_row<Side>(buffers, input.values[row], at, out);
+      if (joined != StepResult::done) return Progress{joined, row};
+      keep<Side>(buffers, input.hashes[row], key, input.values[row], at);
+    }
+    return Progress{StepResult::done, rows.end};
+  }
+
+  // With all that wait on the other side, from where the last call for this row stopped.
+  template <std::size_t Side, class T>
+  StepResult join_row(Buffers& buffers, const T& value, EventTime at, Outputs& out) {
+    const auto& others = own<1 - Side>(buffers);
+    const auto [first, last] = Side == 0 ? interval_.rights_of(at) : interval_.lefts_of(at);
+    const auto begin =
+        std::ranges::lower_bound(others, first, {}, [](const auto& other) { return other.at; });
+    auto& output = out.port<Out>();
+    auto other = begin + std::exchange(pairs_made_, 0);
+    for (; other != others.end() && other->at <= last; ++other) {
+      if (output.full()) {
+        pairs_made_ = other - begin;
+        return StepResult::output_full;
+      }
+      const EventTime later = std::max(at, other->at);
+      if constexpr (Side == 0) {
+        output.push(make_(value, other->value), later);
+      } else {
+        output.push(make_(other->value, value), later);
+      }
+    }
+    return StepResult::done;
+  }
+
+  template <std::size_t Side, class T>
+  void keep(Buffers& buffers, KeyHash hash, const K& key, const T& value, EventTime at) {
+    const bool first_of_key = buffers.left.empty() && buffers.right.empty();
+    auto& side = own<Side>(buffers);
+    drop_useless<Side>(side);  // its alarm may be that of a record that waits for longer
+    auto behind = side.end();
+    while (behind != side.begin() && std::prev(behind)->at > at) --behind;  // mostly none
+    side.insert(behind, {at, value});
+    if (first_of_key) alarms_.push({useless_at<Side>(at).ms, hash, key});
+  }
+
+  // From this watermark on no partner can come.
+  template <std::size_t Side>
+  [[nodiscard]] EventTime useless_at(EventTime at) const {
+    return std::max(at, (Side == 0 ? interval_.rights_of(at) : interval_.lefts_of(at)).second);
+  }
+  [[nodiscard]] EventTime first_useless(const Buffers& buffers) const {
+    EventTime first = EventTime::max();
+    if (!buffers.left.empty()) first = useless_at<0>(buffers.left.front().at);
+    if (!buffers.right.empty()) first = std::min(first, useless_at<1>(buffers.right.front().at));
+    return first;
+  }
+
+  void clean(const typename AlarmQueue<K>::Entry& alarm) {
+    Buffers* buffers = buffers_->find(alarm.hash, alarm.key);
+    if (buffers == nullptr) return;
+    drop_useless<0>(buffers->left);
+    drop_useless<1>(buffers->right);
+    if (buffers->left.empty() && buffers->right.empty()) {
+      (void)buffers_->erase(alarm.hash, alarm.key);
+    } else {
+      alarms_.push({first_useless(*buffers).ms, alarm.hash, alarm.key});
+    }
+  }
+  template <std::size_t Side, class T>
+  void drop_useless(std::vector<JoinElement<T>>& side) {
+    const auto kept = std::ranges::find_if(side, [this](const JoinElement<T>& element) {
+      return useless_at<Side>(element.at) > watermark_;
+    });
+    side.erase(side.begin(), kept);
+  }
+
+  template <std::size_t Side, class T>
+  void drop_late(const T& value, EventTime at, Outputs& out) {
+    const auto port = Side == 0 ? late_.left : late_.right;
+    if (port) {
+      out.port<T>(*port).push(value, at);
+    } else {
+      ++context_->metrics->late_records_dropped;
+    }
+  }
+
+  [[nodiscard]] Error missing_time() const {
+    return {Errc::user_code,
+            "'" + context_->operator_name +
+                "' received a record without event time: put .event_time(…) on both streams before "
+                "the interval join"};
+  }
+
+  SelectorL left_;
+  SelectorR right_;
+  JoinInterval interval_;
+  Make make_;
+  JoinLatePorts late_;
+  const OperatorContext* context_ = nullptr;
+  std::shared_ptr<KeyedTable<K, Buffers>> buffers_;  // shared with the backend
+  AlarmQueue<K> alarms_;                             // for each key that has something waiting, one
+  std::ptrdiff_t pairs_made_ = 0;                    // of the row that a call stopped in
+  EventTime watermark_ = EventTime::min();
+};
+
+}  // namespace weir

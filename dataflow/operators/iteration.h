@@ -1,0 +1,201 @@
+// The two ends of a loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "dataflow/operator.h"
+#include "dataflow/operators/feedback_queue.h"
+#include "dataflow/output.h"
+#include "dataflow/sink.h"
+
+namespace weir {
+
+// A record on its way round a loop, as it is in snapshots.
+template <class T>
+struct FeedbackRecord {
+  T value{};
+  EventTime time = no_timestamp;
+};
+
+// Where records enter a loop, from outside and from its end; those from its end first.
+//
+// Markers say what is on its way. One that has come back says that all that was put out before it has passed the whole loop.
+//
+// A barrier waits until a marker has come back: then nothing is between head and tail, and what has come back is kept and is the state. So what
+// is on its way in a loop is part of each checkpoint, at the price of one way round without new records.
+//
+// When the input has ended, markers go round until none of the heads had put out a record for one round more than there are heads: a record
+// may have to be handed on from subtask to subtask. The watermark EventTime::max() waits for that; others pass as they come, and what comes back
+// may be late for them.
+template <class T>
+class IterationHead final : public Operator {
+ public:
+  explicit IterationHead(std::shared_ptr<FeedbackHub> hub) : hub_(std::move(hub)) {}
+
+  [[nodiscard]] Result<void> open(const OperatorContext& context) override {
+    parallelism_ = context.parallelism;
+    auto records =
+        context.state->list<FeedbackRecord<T>>("records in the loop", StateKind::split_list);
+    if (!records) return records.error();
+    records_ = *std::move(records);
+    if (!records_->empty()) kept_.push_back(batch_of(std::exchange(*records_, {})));
+    queue_ = hub_->queue(context.attempt, context.subtask);
+    queue_->set_waker(context.waker);
+    return {};
+  }
+
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
+                                         Outputs& out) override {
+    if (rows.end == in->size()) put_out(std::move(in), out);
+    return Progress{StepResult::done, rows.end};
+  }
+
+  [[nodiscard]] Result<StepResult> on_watermark(EventTime watermark, Outputs& out) override {
+    if (watermark == EventTime::max()) {
+      input_is_over_ = true;
+    } else {
+      out.emit_watermark(watermark);
+    }
+    return StepResult::done;
+  }
+
+  // At once while something has come back.
+  [[nodiscard]] std::optional<ProcessingTime> next_processing_timer() const override {
+    if ((!kept_.empty() && !collects_) || !queue_->empty()) return ProcessingTime{};
+    return {};
+  }
+  [[nodiscard]] Result<StepResult> on_processing_time(ProcessingTime /*now*/,
+                                                      Outputs& out) override {
+    if (!collects_ && !kept_.empty()) {
+      put_out(std::move(kept_.front()), out);
+      kept_.pop_front();
+      return StepResult::done;
+    }
+    auto item = queue_->take();
+    if (!item) return StepResult::done;
+    if (const auto* marker = std::get_if<LoopMarker>(&*item)) {
+      marker_is_out_ = false;
+      quiet_rounds_ = marker->active ? 0 : quiet_rounds_ + 1;
+    } else if (collects_) {
+      kept_.push_back(std::move(std::get<BatchPtr>(*item)));
+    } else {
+      put_out(std::move(std::get<BatchPtr>(*item)), out);
+    }
+    return StepResult::done;
+  }
+
+  [[nodiscard]] Result<StepResult> on_barrier(CheckpointId /*checkpoint*/, Outputs& out) override {
+    if (!collects_) {
+      collects_ = true;
+      send_marker(out);
+    }
+    if (marker_is_out_) return StepResult::blocked;
+    collects_ = false;
+    return StepResult::done;
+  }
+  [[nodiscard]] Result<void> prepare_snapshot(CheckpointId /*checkpoint*/) override {
+    records_->clear();
+    for (const BatchPtr& batch : kept_) {
+      const auto& of_loop = batch_cast<T>(*batch);
+      for (std::size_t row = 0; row < of_loop.size(); ++row) {
+        records_->push_back(
+            {of_loop.values[row], of_loop.times.empty() ? no_timestamp : of_loop.times[row]});
+      }
+    }
+    return {};
+  }
+
+  // Another loop's markers end here.
+  [[nodiscard]] Result<StepResult> on_loop_marker(LoopMarker /*marker*/,
+                                                  Outputs& /*out*/) override {
+    return StepResult::done;
+  }
+
+  [[nodiscard]] Result<StepResult> finish(Outputs& out) override {
+    if (marker_is_out_) return StepResult::blocked;
+    if (active_ || quiet_rounds_ <= parallelism_) {
+      send_marker(out);
+      return StepResult::blocked;
+    }
+    if (input_is_over_) out.emit_watermark(EventTime::max());
+    return StepResult::done;
+  }
+
+  void close() override {
+    if (queue_ != nullptr) queue_->close();
+  }
+
+ private:
+  static BatchPtr batch_of(std::vector<FeedbackRecord<T>> records) {
+    auto batch = std::make_shared<Batch<T>>();
+    for (FeedbackRecord<T>& record : records) {
+      if (record.time != no_timestamp && batch->times.empty())
+        batch->times.resize(batch->values.size(), no_timestamp);
+      batch->values.push_back(std::move(record.value));
+      if (!batch->times.empty() || record.time != no_timestamp) batch->times.push_back(record.time);
+    }
+    return batch;
+  }
+
+  void put_out(BatchPtr batch, Outputs& out) {
+    active_ = true;
+    quiet_rounds_ = 0;
+    out.port<T>().forward(std::move(batch));
+  }
+
+  void send_marker(Outputs& out) {
+    out.emit_loop_marker({std::exchange(active_, false)});
+    marker_is_out_ = true;
+  }
+
+  std::shared_ptr<FeedbackHub> hub_;
+  std::shared_ptr<FeedbackQueue> queue_;  // shared with the tail
+  std::shared_ptr<std::vector<FeedbackRecord<T>>>
+      records_;                 // shared with the backend, filled for snapshots
+  std::deque<BatchPtr> kept_;   // came back and is not put out yet
+  bool collects_ = false;       // for a snapshot: puts out nothing
+  bool marker_is_out_ = false;  // and has not come back
+  bool active_ = false;         // has put out records since its last marker
+  bool input_is_over_ = false;
+  std::uint32_t quiet_rounds_ = 0;
+  std::uint32_t parallelism_ = 1;
+};
+
+// Where records leave a loop for its beginning.
+class IterationTail final : public SinkOperator {
+ public:
+  explicit IterationTail(std::shared_ptr<FeedbackHub> hub) : hub_(std::move(hub)) {}
+
+  [[nodiscard]] Result<void> open(const OperatorContext& context) override {
+    queue_ = hub_->queue(context.attempt, context.subtask);
+    return {};
+  }
+  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
+                                         Outputs& /*out*/) override {
+    if (rows.end == in->size()) queue_->push(std::move(in));
+    return Progress{StepResult::done, rows.end};
+  }
+  [[nodiscard]] Result<StepResult> on_watermark(EventTime, Outputs& /*out*/) override {
+    return StepResult::done;
+  }
+  [[nodiscard]] Result<StepResult> on_idle(bool, Outputs& /*out*/) override {
+    return StepResult::done;
+  }
+  [[nodiscard]] Result<StepResult> on_loop_marker(LoopMarker marker, Outputs& /*out*/) override {
+    queue_->push(marker);
+    return StepResult::done;
+  }
+
+ private:
+  std::shared_ptr<FeedbackHub> hub_;
+  std::shared_ptr<FeedbackQueue> queue_;  // shared with the head
+};
+
+}  // namespace weir

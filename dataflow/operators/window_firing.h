@@ -1,0 +1,135 @@
+// What a window operator does when a window fires.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "dataflow/api/window_function.h"
+#include "dataflow/operator.h"
+#include "dataflow/operators/open_windows.h"
+#include "dataflow/operators/process.h"
+#include "dataflow/output.h"
+
+namespace weir {
+
+// Each has a PerWindow, what it keeps for every window; open; and call. One row per firing: Make (const K&, Window, given) → Out.
+template <class K, class Out, class Make>
+class WindowRow {
+ public:
+  using PerWindow = Absent;
+
+  explicit WindowRow(Make make) : make_(std::move(make)) {}
+
+  [[nodiscard]] Result<void> open(const OperatorContext& /*context*/) { return {}; }
+  template <class Given>
+  void call(const K& key, KeyHash /*hash*/, const Window& window, PerWindow& /*per_window*/,
+            Given&& given, EventTime /*watermark*/, Outputs& out) {
+    out.port<Out>().push(make_(key, window, std::forward<Given>(given)), window.max_time());
+  }
+
+ private:
+  Make make_;
+};
+
+namespace window_detail {
+
+template <class M>
+inline constexpr bool is_window_state = false;
+template <class V>
+inline constexpr bool is_window_state<WindowState<V>> = true;
+
+// An optional for each WindowState among the members, in their order.
+template <class Members>
+struct SlotsOf;
+template <class... M>
+struct SlotsOf<std::tuple<M...>> {
+  template <class Member>
+  static auto slot() {
+    if constexpr (is_window_state<Member>)
+      return std::tuple<std::optional<typename Member::Value>>{};
+    else
+      return std::tuple<>{};
+  }
+  using Type = decltype(std::tuple_cat(slot<M>()...));
+};
+
+}  // namespace window_detail
+
+// Whether a window function has state per window.
+template <class F>
+inline constexpr bool declares_window_state =
+    !std::is_same_v<typename window_detail::SlotsOf<FieldTypes<F>>::Type, std::tuple<>>;
+
+// Calls a window function; see dataflow/api/window_function.h.
+template <class K, class Out, class F>
+class WindowFunctionCall {
+ public:
+  using Slots = typename window_detail::SlotsOf<FieldTypes<F>>::Type;
+  using PerWindow = std::conditional_t<declares_window_state<F>, Slots, Absent>;
+
+  explicit WindowFunctionCall(F function) : function_(std::move(function)) {}
+
+  [[nodiscard]] Result<void> open(const OperatorContext& context) {
+    scope_.clock = context.clock;
+    const KeyedStateScope<K> states{*context.state, current_, *context.clock};
+    std::uint16_t port = 0;
+    Result<void> bound;
+    for_each_field(function_, [&](std::string_view name, auto& field) {
+      using Member = std::remove_cvref_t<decltype(field)>;
+      if constexpr (process_detail::is_side_output<Member>) {
+        field.bind({++port}, scope_);
+      } else if constexpr (process_detail::KeyedState<Member>) {
+        if (bound) bound = field.bind(states, name);
+      } else if constexpr (process_detail::ListOfOperator<Member>) {
+        if (bound) bound = field.bind(*context.state, name);
+      }
+    });
+    return bound;
+  }
+
+  template <class Given>
+  void call(const K& key, KeyHash hash, const Window& window, PerWindow& per_window, Given&& given,
+            EventTime watermark, Outputs& out) {
+    scope_.outputs = &out;
+    scope_.timestamp = window.max_time();
+    scope_.watermark = watermark;
+    current_.key = key;
+    current_.hash = hash;
+    if constexpr (declares_window_state<F>) point_at(per_window);
+    WindowContext<K, Out> context(scope_, current_, window);
+    function_.on_window(given, context);
+    scope_.outputs = nullptr;
+  }
+
+ private:
+  void point_at(PerWindow& per_window) {
+    std::apply(
+        [this](auto&... slots) {
+          std::tuple<decltype(&slots)...> addresses{&slots...};
+          point_members<0, 0>(addresses);
+        },
+        per_window);
+  }
+  template <std::size_t Member, std::size_t Slot, class Addresses>
+  void point_members(Addresses& addresses) {
+    if constexpr (Member < field_count<F>) {
+      auto& member = std::get<Member>(fields_of(function_));
+      if constexpr (window_detail::is_window_state<std::remove_cvref_t<decltype(member)>>) {
+        member.point_at(std::get<Slot>(addresses));
+        point_members<Member + 1, Slot + 1>(addresses);
+      } else {
+        point_members<Member + 1, Slot>(addresses);
+      }
+    }
+  }
+
+  F function_;
+  CallbackScope scope_;
+  CurrentKey<K> current_;
+};
+
+}  // namespace weir

@@ -1,0 +1,209 @@
+#include "dataflow/operators/interval_join.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dataflow/harness.h"
+
+namespace weir {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAreArray;
+
+struct Left {
+  std::string key;
+  int n = 0;
+};
+struct Right {
+  std::string key;
+  int n = 0;
+};
+struct Pair {
+  int left = 0;
+  int right = 0;
+  friend bool operator==(const Pair&, const Pair&) = default;
+  friend void PrintTo(const Pair& pair, std::ostream* out) {
+    *out << '(' << pair.left << ',' << pair.right << ')';
+  }
+};
+using Pairs = std::vector<Pair>;
+using Harness = TwoInputHarness<Left, Right, Pair>;
+
+const auto pair_of = [](const Left& l, const Right& r) { return Pair{l.n, r.n}; };
+
+auto joined(Duration lower, Duration upper) {
+  return [lower, upper](Stream<Left> left, Stream<Right> right) {
+    return left.key_by(&Left::key)
+        .interval_join(right.key_by(&Right::key))
+        .between(lower, upper)
+        .process("join", pair_of);
+  };
+}
+
+// Times 1 to 4 on both sides, of one key; n is the time.
+template <class Describe>
+Pairs pairs_of_four(Describe describe) {
+  Harness harness(describe);
+  for (int n = 1; n <= 4; ++n) harness.first().push({"a", n}, EventTime{n});
+  for (int n = 1; n <= 4; ++n) harness.second().push({"a", n}, EventTime{n});
+  EXPECT_TRUE(harness.status());
+  return harness.take_values();
+}
+
+// V45.
+TEST(IntervalJoin, bounds_belong_to_the_interval) {
+  EXPECT_THAT(pairs_of_four(joined(-1ms, 1ms)),
+              UnorderedElementsAreArray(Pairs{
+                  {1, 1}, {1, 2}, {2, 1}, {2, 2}, {2, 3}, {3, 2}, {3, 3}, {3, 4}, {4, 3}, {4, 4}}));
+  EXPECT_THAT(pairs_of_four(joined(1ms, 2ms)),
+              UnorderedElementsAreArray(Pairs{{1, 2}, {1, 3}, {2, 3}, {2, 4}, {3, 4}}));
+}
+
+// V45.
+TEST(IntervalJoin, bounds_can_be_left_out) {
+  const auto without_bounds = [](Duration lower, Duration upper) {
+    return [=](Stream<Left> left, Stream<Right> right) {
+      return left.key_by(&Left::key)
+          .interval_join(right.key_by(&Right::key))
+          .between(lower, upper)
+          .lower_bound_exclusive()
+          .upper_bound_exclusive()
+          .process("join", pair_of);
+    };
+  };
+  EXPECT_THAT(pairs_of_four(without_bounds(-1ms, 1ms)),
+              UnorderedElementsAreArray(Pairs{{1, 1}, {2, 2}, {3, 3}, {4, 4}}));
+  EXPECT_THAT(pairs_of_four(without_bounds(1ms, 3ms)),
+              UnorderedElementsAreArray(Pairs{{1, 3}, {2, 4}}));
+  EXPECT_THAT(pairs_of_four(without_bounds(-3ms, -1ms)),
+              UnorderedElementsAreArray(Pairs{{3, 1}, {4, 2}}));
+}
+
+TEST(IntervalJoin, other_keys_do_not_join) {
+  Harness harness(joined(-1h, 1h));
+  harness.first().push({"a", 1}, EventTime{1});
+  harness.second().push({"b", 2}, EventTime{1});
+  EXPECT_THAT(harness.take_values(), IsEmpty());
+}
+
+// V48.
+TEST(IntervalJoin, a_pair_has_the_later_time_whichever_side_it_comes_from) {
+  Harness harness(joined(-10ms, 10ms));
+  harness.first().push({"a", 1}, EventTime{5});
+  harness.second().push({"a", 2}, EventTime{8});
+  harness.second().push({"a", 3}, EventTime{2});
+  std::vector<std::int64_t> times;
+  for (const auto& output : harness.take_outputs()) {
+    if (const auto* record = std::get_if<Record<Pair>>(&output)) times.push_back(record->time.ms);
+  }
+  EXPECT_THAT(times, ElementsAre(8, 5));
+}
+
+// V48.
+TEST(IntervalJoin, a_record_without_time_is_an_error_that_says_what_to_do) {
+  Harness harness(joined(-1ms, 1ms));
+  harness.first().push({"a", 1});
+  ASSERT_FALSE(harness.status());
+  EXPECT_THAT(harness.status().error().message,
+              HasSubstr("'join' received a record without event time: put .event_time(…)"));
+}
+
+// V48, with a restore before every record.
+TEST(IntervalJoin, after_a_restore_only_new_pairs_come) {
+  for (int restored = 0; restored <= 8; ++restored) {
+    SCOPED_TRACE(testing::Message() << "restored before record " << restored);
+    auto harness = std::make_unique<Harness>(joined(-1ms, 1ms));
+    Pairs pairs;
+    const auto take = [&] {
+      for (const Pair& pair : harness->take_values()) pairs.push_back(pair);
+    };
+    for (int i = 0; i < 8; ++i) {
+      if (i == restored) {
+        take();
+        harness = std::make_unique<Harness>(joined(-1ms, 1ms),
+                                            HarnessOptions{.restored = harness->snapshot()});
+      }
+      const int n = i / 2 + 1;
+      if (i % 2 == 0) {
+        harness->first().push({"a", n}, EventTime{n});
+      } else {
+        harness->second().push({"a", n}, EventTime{n});
+      }
+    }
+    take();
+    EXPECT_THAT(
+        pairs,
+        UnorderedElementsAreArray(
+            Pairs{{1, 1}, {1, 2}, {2, 1}, {2, 2}, {2, 3}, {3, 2}, {3, 3}, {3, 4}, {4, 3}, {4, 4}}));
+  }
+}
+
+TEST(IntervalJoin, records_behind_the_watermark_are_late_and_those_at_it_are_not) {
+  Harness harness(joined(-5ms, 5ms));
+  harness.first().push({"a", 1}, EventTime{10});
+  harness.watermark(EventTime{10});
+  harness.second().push({"a", 2}, EventTime{9});
+  EXPECT_EQ(harness.late_records_dropped(), 1U);
+  EXPECT_THAT(harness.take_values(), IsEmpty());
+  harness.second().push({"a", 3}, EventTime{10});
+  EXPECT_EQ(harness.take_values(), (Pairs{{1, 3}}));
+}
+
+std::size_t keys_kept(const JobSnapshot& snapshot) {
+  std::size_t bytes = 0;
+  for (const auto& [node, parts] : snapshot) {
+    for (const RestoredState& part : parts) {
+      for (const RestoredKeyedState& state : part.keyed) {
+        for (const auto& [group, entries] : state.groups) bytes += entries.size();
+      }
+    }
+  }
+  return bytes;
+}
+
+TEST(IntervalJoin, keeps_a_record_until_no_partner_can_come) {
+  Harness harness(joined(-2ms, 5ms));
+  harness.first().push({"a", 1}, EventTime{10});   // until 15
+  harness.second().push({"b", 2}, EventTime{10});  // until 12
+  harness.watermark(EventTime{11});
+  harness.second().push({"a", 3}, EventTime{15});  // until 17
+  harness.first().push({"b", 4}, EventTime{12});   // until 17
+  EXPECT_THAT(harness.take_values(), UnorderedElementsAreArray(Pairs{{1, 3}, {4, 2}}));
+  harness.watermark(EventTime{16});
+  EXPECT_GT(keys_kept(harness.snapshot()), 0U);
+  harness.watermark(EventTime{17});
+  EXPECT_EQ(keys_kept(harness.snapshot()), 0U) << "nothing stays";
+}
+
+TEST(IntervalJoin, a_record_with_many_partners_gives_them_all_in_batches) {
+  constexpr int partners = 50'000;
+  Harness harness(joined(-1h, 1h));
+  for (int n = 0; n < partners; ++n) harness.first().push({"a", n}, EventTime{n});
+  harness.second().push({"a", 7}, EventTime{1000});
+  harness.second().push({"a", 8}, EventTime{1000});
+  ASSERT_TRUE(harness.status());
+  std::vector<int> seen(partners);
+  for (const Pair& pair : harness.take_values()) ++seen.at(static_cast<std::size_t>(pair.left));
+  EXPECT_THAT(seen, testing::Each(2));
+}
+
+TEST(IntervalJoin, a_lower_bound_above_the_upper_one_is_a_mistake_of_the_plan) {
+  const Harness harness(joined(2ms, 1ms));
+  ASSERT_FALSE(harness.status());
+  EXPECT_THAT(
+      harness.status().error().message,
+      HasSubstr("an interval join is between 2 and 1 ms: the lower bound must not be above"));
+}
+
+}  // namespace
+}  // namespace weir

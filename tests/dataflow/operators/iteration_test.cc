@@ -1,0 +1,158 @@
+#include "dataflow/operators/iteration.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dataflow/harness.h"
+
+namespace weir {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+using Harness = StreamHarness<int, int>;
+
+// Each number goes round until it is 0; then it leaves.
+Stream<int> counted_down(Stream<int> numbers) {
+  return numbers.iterate("count down", [](Stream<int> in) {
+    auto less = in.map([](int x) { return x - 1; });
+    return LoopEnds{less.filter([](int x) { return x > 0; }),
+                    less.filter([](int x) { return x <= 0; })};
+  });
+}
+
+TEST(Iteration, records_go_round_until_they_leave) {
+  Harness harness(counted_down);
+  harness.push(3);
+  harness.push(100);
+  EXPECT_THAT(harness.take_values(), ElementsAre(0, 0));
+}
+
+TEST(Iteration, ends_when_its_input_has_and_nothing_is_on_its_way) {
+  Harness harness(counted_down);
+  std::vector<Record<int>> numbers;
+  for (int i = 1; i <= 500; ++i) numbers.push_back({i});
+  harness.push_batch(std::move(numbers));
+  harness.end_input();
+  EXPECT_TRUE(harness.finished());
+  const auto outputs = harness.take_outputs();
+  ASSERT_THAT(outputs, SizeIs(501));
+  EXPECT_EQ(outputs.back(), Emitted<int>(Watermark{EventTime::max()}))
+      << "the end of time comes behind all records of the loop";
+}
+
+TEST(Iteration, without_a_record_ends_at_once) {
+  Harness harness(counted_down);
+  harness.end_input();
+  EXPECT_TRUE(harness.finished());
+}
+
+TEST(Iteration, one_record_may_become_many) {
+  // Every number n becomes two of n - 1: 2^10 of 0.
+  Harness harness([](Stream<int> numbers) {
+    return numbers.iterate("split", [](Stream<int> in) {
+      auto parts = in.flat_map([](int x) { return std::vector<int>{x - 1, x - 1}; });
+      return LoopEnds{parts.filter([](int x) { return x > 0; }),
+                      parts.filter([](int x) { return x == 0; })};
+    });
+  });
+  harness.push(10);
+  harness.end_input();
+  EXPECT_TRUE(harness.finished());
+  EXPECT_THAT(harness.take_values(), SizeIs(1024));
+}
+
+// Records change their subtask with each round.
+TEST(Iteration, ends_with_exchanges_inside_and_many_subtasks) {
+  for (const std::uint32_t parallelism : {2U, 3U, 5U}) {
+    SCOPED_TRACE(testing::Message() << "parallelism " << parallelism);
+    Harness harness([parallelism](Stream<int> numbers) {
+      return numbers.rebalance().iterate("count down", [parallelism](Stream<int> in) {
+        in.parallelism(parallelism);
+        auto less = in.key_by([](int x) { return x; })
+                        .process("less",
+                                 [] {
+                                   struct Less {
+                                     void on_element(const int& x, KeyedContext<int, int>& ctx) {
+                                       ctx.emit(x - 1);
+                                     }
+                                   };
+                                   return Less{};
+                                 }())
+                        .parallelism(parallelism);
+        return LoopEnds{less.filter([](int x) { return x > 0; }).parallelism(parallelism),
+                        less.filter([](int x) { return x <= 0; }).parallelism(parallelism)};
+      });
+    });
+    for (int i = 1; i <= 50; ++i) harness.push(i);
+    harness.end_input();
+    ASSERT_TRUE(harness.status()) << harness.status().error().message;
+    EXPECT_TRUE(harness.finished());
+    const auto left = harness.take_values();
+    EXPECT_THAT(left, SizeIs(50));
+    EXPECT_THAT(left, Each(0));
+  }
+}
+
+TEST(Iteration, what_is_fed_back_must_come_from_the_loop) {
+  const Harness harness([](Stream<int> numbers) {
+    return numbers.iterate("loop", [numbers](Stream<int> in) {
+      return LoopEnds{numbers.map([](int x) { return x; }), in.map([](int x) { return x; })};
+    });
+  });
+  ASSERT_FALSE(harness.status());
+  EXPECT_THAT(harness.status().error().message,
+              HasSubstr("what the loop 'loop' feeds back does not come from its own records"));
+}
+
+TEST(Iteration, a_step_inside_takes_nothing_from_outside) {
+  const Harness harness([](Stream<int> numbers) {
+    return numbers.iterate("loop", [numbers](Stream<int> in) {
+      auto both = in.union_with(numbers).map([](int x) { return x - 1; }).named("both");
+      return LoopEnds{both, both};
+    });
+  });
+  ASSERT_FALSE(harness.status());
+  EXPECT_THAT(harness.status().error().message,
+              HasSubstr("'both' is in the loop 'loop' and takes 'harness input' from outside"));
+}
+
+TEST(Iteration, loops_do_not_nest) {
+  const Harness harness([](Stream<int> numbers) {
+    return numbers.iterate("outer", [](Stream<int> in) {
+      auto inner = counted_down(in);
+      return LoopEnds{inner.filter([](int x) { return x > 0; }), inner};
+    });
+  });
+  ASSERT_FALSE(harness.status());
+  EXPECT_THAT(
+      harness.status().error().message,
+      HasSubstr("the loop 'count down' is inside the loop 'outer': put one behind the other"));
+}
+
+TEST(Iteration, loops_follow_each_other) {
+  Harness harness([](Stream<int> numbers) {
+    return counted_down(numbers).map([](int) { return 7; }).iterate("again", [](Stream<int> in) {
+      auto less = in.map([](int x) { return x - 1; });
+      return LoopEnds{less.filter([](int x) { return x > 3; }),
+                      less.filter([](int x) { return x <= 3; })};
+    });
+  });
+  harness.push(5);
+  harness.end_input();
+  EXPECT_TRUE(harness.finished());
+  EXPECT_THAT(harness.take_values(), ElementsAre(3));
+}
+
+}  // namespace
+}  // namespace weir

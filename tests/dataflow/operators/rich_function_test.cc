@@ -1,0 +1,101 @@
+#include "dataflow/api/rich_function.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "dataflow/harness.h"
+
+namespace weir {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using Log = std::shared_ptr<std::vector<std::string>>;
+
+// Says what happens to it.
+struct Doubled {
+  Log log;
+  Counter odd{};
+
+  void open(const FunctionContext& context) {
+    odd = context.counter("odd numbers");
+    log->push_back("open " + context.step_name() + " " + std::to_string(context.subtask()) + "/" +
+                   std::to_string(context.parallelism()));
+  }
+  int operator()(int x) {
+    log->push_back("call");
+    if (x % 2 != 0) odd.add();
+    return 2 * x;
+  }
+  void close() { log->push_back("close"); }
+};
+
+TEST(RichFunction, is_opened_before_its_first_record_and_closed_after_the_last) {
+  const Log log = std::make_shared<std::vector<std::string>>();
+  {
+    StreamHarness<int, int> harness(
+        [&](Stream<int> in) { return in.map(Doubled{log}).named("double"); });
+    harness.push(3);
+    harness.push(4);
+    harness.end_input();
+    EXPECT_THAT(harness.take_values(), ElementsAre(6, 8));
+    EXPECT_EQ(harness.counter("odd numbers"), 1);
+  }
+  EXPECT_THAT(*log, ElementsAre("open double 0/1", "call", "call", "close"));
+}
+
+struct KeyedLife {
+  Log log;
+  ValueState<int> seen{};
+
+  void open(const FunctionContext&) { log->push_back("open"); }
+  void on_element(const int& x, KeyedContext<int, int>& ctx) { ctx.emit(x); }
+  void close() { log->push_back("close"); }
+};
+
+TEST(RichFunction, a_process_function_is_opened_and_closed_too) {
+  const Log log = std::make_shared<std::vector<std::string>>();
+  {
+    StreamHarness<int, int> harness([&](Stream<int> in) {
+      return in.key_by([](int x) { return x; }).process("life", KeyedLife{log});
+    });
+    harness.push(1);
+    EXPECT_THAT(*log, ElementsAre("open"));
+  }
+  EXPECT_THAT(*log, ElementsAre("open", "close")) << "also when the job ends early";
+}
+
+struct CannotOpen {
+  void open(const FunctionContext&) { throw std::runtime_error("no such table"); }
+  bool operator()(int) const { return true; }
+};
+
+TEST(RichFunction, an_exception_of_open_fails_the_task) {
+  StreamHarness<int, int> harness(
+      [](Stream<int> in) { return in.filter(CannotOpen{}).named("keep"); });
+  ASSERT_FALSE(harness.status());
+  EXPECT_THAT(harness.status().error().message,
+              HasSubstr("user function of 'keep' threw an exception: no such table"));
+}
+
+struct CannotClose {
+  int operator()(int x) const { return x; }
+  void close() { throw std::runtime_error("lost"); }
+};
+
+TEST(RichFunction, an_exception_of_close_harms_nothing) {
+  StreamHarness<int, int> harness([](Stream<int> in) { return in.map(CannotClose{}); });
+  harness.push(1);
+  harness.end_input();
+  EXPECT_TRUE(harness.status());
+  EXPECT_TRUE(harness.finished());
+}
+
+}  // namespace
+}  // namespace weir

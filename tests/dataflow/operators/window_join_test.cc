@@ -1,0 +1,146 @@
+// Joins by key and window, and co_group.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "dataflow/harness.h"
+#include "dataflow/window/session.h"
+
+namespace weir {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+using testing::UnorderedElementsAreArray;
+
+struct Number {
+  std::string key;
+  int n = 0;
+};
+struct Pair {
+  int left = 0;
+  int right = 0;
+  friend bool operator==(const Pair&, const Pair&) = default;
+  friend void PrintTo(const Pair& pair, std::ostream* out) {
+    *out << '(' << pair.left << ',' << pair.right << ')';
+  }
+};
+using Pairs = std::vector<Pair>;
+using Harness = TwoInputHarness<Number, Number, Pair>;
+
+Stream<Pair> joined(Stream<Number> left, Stream<Number> right) {
+  return left.key_by(&Number::key)
+      .join(right.key_by(&Number::key))
+      .window(Tumbling::of(2ms))
+      .process("join", [](const Number& l, const Number& r) {
+        return Pair{l.n, r.n};
+      });
+}
+
+struct Sizes {
+  int left = 0;
+  int right = 0;
+  friend bool operator==(const Sizes&, const Sizes&) = default;
+  friend void PrintTo(const Sizes& sizes, std::ostream* out) {
+    *out << sizes.left << '/' << sizes.right;
+  }
+};
+
+struct CountSides {
+  void on_window(const std::vector<Number>& left, const std::vector<Number>& right,
+                 WindowContext<std::string, Sizes>& ctx) {
+    ctx.emit({static_cast<int>(left.size()), static_cast<int>(right.size())});
+  }
+};
+
+// V44: left 0 to 7, right 0, 1, 3 and 4.
+template <class AnyHarness>
+void push_figure(AnyHarness& harness) {
+  for (int n = 0; n < 8; ++n) harness.first().push({"a", n}, EventTime{n});
+  for (const int n : {0, 1, 3, 4}) harness.second().push({"a", n}, EventTime{n});
+}
+
+// V44.
+TEST(WindowJoin, gives_all_pairs_of_a_window_with_its_last_millisecond) {
+  Harness harness(joined);
+  push_figure(harness);
+  EXPECT_THAT(harness.take_values(), IsEmpty());
+  harness.watermark(EventTime{1});
+  EXPECT_THAT(harness.take_values(),
+              UnorderedElementsAreArray(Pairs{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
+  harness.watermark(EventTime{3});
+  const auto outputs = harness.take_outputs();
+  std::vector<std::int64_t> times;
+  for (const auto& output : outputs) {
+    if (const auto* record = std::get_if<Record<Pair>>(&output)) times.push_back(record->time.ms);
+  }
+  EXPECT_THAT(times, ElementsAre(3, 3));
+  harness.watermark(EventTime{7});
+  EXPECT_THAT(harness.take_values(), UnorderedElementsAre(Pair{4, 4}, Pair{5, 4}));
+}
+
+// V44.
+TEST(CoGroup, is_called_also_when_a_side_is_empty) {
+  TwoInputHarness<Number, Number, Sizes> harness([](Stream<Number> left, Stream<Number> right) {
+    return left.key_by(&Number::key)
+        .co_group(right.key_by(&Number::key))
+        .window(Tumbling::of(2ms))
+        .process("sizes", CountSides{});
+  });
+  push_figure(harness);
+  harness.watermark(EventTime{7});
+  EXPECT_THAT(harness.take_values(),
+              UnorderedElementsAre(Sizes{2, 2}, Sizes{2, 1}, Sizes{2, 1}, Sizes{2, 0}));
+}
+
+TEST(WindowJoin, goes_on_after_a_restore_at_any_point) {
+  for (int restored = 0; restored <= 12; ++restored) {
+    SCOPED_TRACE(testing::Message() << "restored before step " << restored);
+    auto harness = std::make_unique<Harness>(joined);
+    Pairs pairs;
+    for (int step = 0; step < 12; ++step) {
+      if (step == restored) {
+        for (const Pair& pair : harness->take_values()) pairs.push_back(pair);
+        harness =
+            std::make_unique<Harness>(joined, HarnessOptions{.restored = harness->snapshot()});
+      }
+      const int n = step / 3;
+      if (step % 3 == 0) harness->first().push({"a", n}, EventTime{n});
+      if (step % 3 == 1) harness->second().push({"a", 10 + n}, EventTime{n});
+      if (step % 3 == 2) harness->watermark(EventTime{n});
+    }
+    for (const Pair& pair : harness->take_values()) pairs.push_back(pair);
+    EXPECT_THAT(pairs,
+                UnorderedElementsAreArray(
+                    Pairs{{0, 10}, {0, 11}, {1, 10}, {1, 11}, {2, 12}, {2, 13}, {3, 12}, {3, 13}}));
+  }
+}
+
+TEST(WindowJoin, takes_what_windows_take) {
+  Harness harness([](Stream<Number> left, Stream<Number> right) {
+    return left.key_by(&Number::key)
+        .join(right.key_by(&Number::key))
+        .window(Session::with_gap(5ms))
+        .allowed_lateness(10ms)
+        .process("join", [](const Number& l, const Number& r) {
+          return Pair{l.n, r.n};
+        });
+  });
+  harness.first().push({"a", 1}, EventTime{0});
+  harness.second().push({"a", 2}, EventTime{3});
+  harness.watermark(EventTime{7});
+  EXPECT_THAT(harness.take_values(), ElementsAre(Pair{1, 2}));
+  harness.second().push({"a", 3}, EventTime{2});
+  EXPECT_THAT(harness.take_values(), UnorderedElementsAre(Pair{1, 2}, Pair{1, 3}))
+      << "a late one fires again";
+}
+
+}  // namespace
+}  // namespace weir
