@@ -20,9 +20,6 @@
 namespace weir {
 namespace {
 
-// Processes with a sanitizer in them take their time to start.
-constexpr int patience_factor = has_sanitizer ? 6 : 1;
-
 namespace fs = std::filesystem;
 
 using std::chrono::milliseconds;
