@@ -13,12 +13,19 @@ constexpr std::size_t checked_bytes = std::size_t{4} << 20;  // of a blob, in on
 // How far an order is.
 class BlobFetcher::Progress {
  public:
-  Progress(Order order, BlobStore& blobs, const Ask& ask, const Logger& logger)
-      : order_(std::move(order)), blobs_(&blobs), ask_(&ask), logger_(&logger) {}
+  Progress(Order order, BlobFetcher& fetcher)
+      : order_(std::move(order)),
+        blobs_(fetcher.blobs_.get()),
+        ask_(&fetcher.ask_),
+        logger_(&fetcher.logger_),
+        given_up_(&fetcher.given_up_) {}
 
   // One piece; how it ended, if it has.
   std::optional<Result<void>> advance() {
-    if (!order_.is_wanted()) return Error{Errc::cancelled, "nobody waits for it any more"};
+    if (!order_.is_wanted()) {
+      if (incoming_) *given_up_ = std::exchange(incoming_, std::nullopt);
+      return Error{Errc::cancelled, "nobody waits for it any more"};
+    }
     if (next_ == order_.blobs.size()) return Result<void>();
     const std::string& name = order_.blobs[next_];
     const auto id = parse_blob_id(name);
@@ -59,21 +66,24 @@ class BlobFetcher::Progress {
 
   Result<void> fetch_piece(const BlobId& id) {
     const std::string& name = order_.blobs[next_];
-    const auto chunk = (*ask_)(FetchChunk{name, incoming_ ? incoming_->received() : 0});
+    if (!incoming_ && *given_up_ && (*given_up_)->blob == id)
+      incoming_ = std::exchange(*given_up_, std::nullopt);
+    const auto chunk = (*ask_)(FetchChunk{name, incoming_ ? incoming_->incoming.received() : 0});
     if (!chunk) return chunk.error();
     if (chunk->error) return *chunk->error;
     if (!incoming_) {
       auto begun =
           blobs_->begin_upload({.id = id, .size_bytes = chunk->total_bytes, .executable = true});
       if (!begun) return begun.error();
-      incoming_ = *std::move(begun);
+      incoming_.emplace(Part{id, *std::move(begun)});
     }
-    WEIR_TRY(incoming_->append(incoming_->received(), chunk->bytes));
-    if (incoming_->received() < chunk->total_bytes) {
+    BlobUpload& incoming = incoming_->incoming;
+    WEIR_TRY(incoming.append(incoming.received(), chunk->bytes));
+    if (incoming.received() < chunk->total_bytes) {
       if (!chunk->bytes.empty()) return {};
       return Error{Errc::corrupt_data, "blob " + name + " ends early at the master"};
     }
-    WEIR_TRY(incoming_->finish());
+    WEIR_TRY(incoming.finish());
     go_on();
     return {};
   }
@@ -85,7 +95,8 @@ class BlobFetcher::Progress {
   std::size_t next_ = 0;
   bool is_fetching_ = false;
   std::optional<BlobCheck> check_;
-  std::optional<BlobUpload> incoming_;
+  std::optional<Part> incoming_;
+  std::optional<Part>* given_up_;  // of the fetcher
 };
 
 BlobFetcher::BlobFetcher(std::shared_ptr<BlobStore> blobs, Ask ask, Logger logger)
@@ -105,7 +116,7 @@ BlobFetcher::~BlobFetcher() {
 void BlobFetcher::fetch(Order order) {
   {
     const std::scoped_lock lock(mutex_);
-    under_way_.push_back(std::make_unique<Progress>(std::move(order), *blobs_, ask_, logger_));
+    under_way_.push_back(std::make_unique<Progress>(std::move(order), *this));
   }
   changed_.notify_all();
 }

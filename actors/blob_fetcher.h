@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,7 +18,8 @@
 namespace weir {
 
 // Of several orders each has a piece in turn, so that a small one does not wait for a large one. What the store has already
-// is checked once, and fetched again if it is damaged.
+// is checked once, and fetched again if it is damaged. What has come of a blob when nobody waits for it any more is kept
+// for the next order: a job that is restarted until its program is there gets on.
 //
 // Thread-safe. One thread of its own, on which `done` is called; orders that are not done when it is destroyed are
 // forgotten.
@@ -41,6 +43,10 @@ class BlobFetcher {
 
  private:
   class Progress;
+  struct Part {
+    BlobId blob;
+    BlobUpload incoming;
+  };
   void run();
 
   const std::shared_ptr<BlobStore> blobs_;
@@ -50,6 +56,7 @@ class BlobFetcher {
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Progress>> under_way_;  // bounded by the worker's slots
   bool stopping_ = false;
+  std::optional<Part> given_up_;  // the latest; of the thread
   std::thread thread_;
 };
 

@@ -115,6 +115,24 @@ TEST_F(BlobFetcherTest, what_is_damaged_in_the_store_is_fetched_again) {
   }
 }
 
+TEST_F(BlobFetcherTest, what_came_for_an_order_that_was_given_up_is_not_asked_for_again) {
+  const std::string content(10 * piece, 'x');
+  const std::string blob = master_.keep(content);
+  BlobFetcher fetcher(
+      store_,
+      [this](const FetchChunk& query) {
+        if (master_.asked() == 5) wanted_ = false;
+        return master_.answer(query);
+      },
+      Logger());
+  EXPECT_EQ(fetch(fetcher, {blob}).get().error().code, Errc::cancelled);
+  EXPECT_EQ(master_.asked(), 6);
+  wanted_ = true;
+  EXPECT_TRUE(fetch(fetcher, {blob}).get());
+  EXPECT_EQ(master_.asked(), 10);
+  EXPECT_EQ(read_file(path_of(blob)), content);
+}
+
 TEST_F(BlobFetcherTest, what_cannot_be_brought_is_told) {
   BlobFetcher fetcher(
       store_, [this](const FetchChunk& query) { return master_.answer(query); }, Logger());

@@ -37,7 +37,8 @@ class Cycles {
     for (int i = 0; i < count; ++i) {
       const JobId job{fresh_seed()};
       // What the master remembers until then is little, but would look like growth.
-      const JobSettings settings{.slot_timeout = 5s, .deploy_timeout = 5s};
+      const JobSettings settings{.slot_timeout = patience_factor * 5s,
+                                 .deploy_timeout = patience_factor * 5s};
       ASSERT_TRUE(cluster_->submit(job, graph_, settings, program_));
       JobState state{};
       ASSERT_TRUE(soon([&] {

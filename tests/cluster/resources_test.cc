@@ -10,6 +10,7 @@
 #include "actors/task_process.h"
 #include "net/blob_store.h"
 #include "tests/support/cluster.h"
+#include "tests/support/sanitizers.h"
 
 namespace weir {
 namespace {
@@ -42,6 +43,7 @@ TEST(MemoryOfASlot, that_no_task_process_can_live_in_is_refused_at_the_start) {
 }
 
 TEST(MemoryOfASlot, that_is_just_enough_runs_a_job) {
+  if (has_sanitizer) GTEST_SKIP() << needs_memory;
   const std::string memory = std::to_string(task_process_bytes_min());
   TestCluster cluster({.workers = 1, .slots = 1, .worker_arguments = {"--memory", memory}});
   const auto client =

@@ -99,7 +99,7 @@ TEST(FlowControl, a_line_of_a_million_words_into_a_slow_sink_stays_within_20_MB)
       .blocking();
   const Observation seen = watch_and_cancel(job, sink, 3s);
   EXPECT_LT(seen.largest_kb - at_start_kb, growth_kb_max);
-  EXPECT_LT(seen.cancel_took, 1s);
+  EXPECT_LT(seen.cancel_took, patience_factor * 1s);
   EXPECT_EQ(seen.ended_with, Errc::cancelled);
   EXPECT_GT(sink.taken->load(), 1000);
 }
@@ -116,7 +116,7 @@ TEST(FlowControl, a_window_of_five_million_keys_firing_into_a_slow_sink_stays_wi
       .blocking();
   const Observation seen = watch_and_cancel(job, sink, 3s);
   EXPECT_LT(seen.largest_kb - seen.before_kb, growth_kb_max);
-  EXPECT_LT(seen.cancel_took, 1s);
+  EXPECT_LT(seen.cancel_took, patience_factor * 1s);
   EXPECT_EQ(seen.ended_with, Errc::cancelled);
   EXPECT_GT(sink.taken->load(), 1000);
   RecordProperty("state_kb", static_cast<int>(seen.before_kb));
@@ -129,7 +129,7 @@ TEST(FlowControl, a_cancel_reaches_a_slow_sink_that_holds_a_scheduler_thread) {
   Job job("held_thread");
   job.source("numbers", from_sequence(0, 999'999)).rebalance().to("slow", sink);
   const Observation seen = watch_and_cancel(job, sink, 1s);
-  EXPECT_LT(seen.cancel_took, 1s);
+  EXPECT_LT(seen.cancel_took, patience_factor * 1s);
   EXPECT_EQ(seen.ended_with, Errc::cancelled);
 }
 

@@ -18,15 +18,16 @@
 #include "base/clock.h"
 #include "tests/support/child_process.h"
 #include "tests/support/files.h"
+#include "tests/support/sanitizers.h"
 
 namespace weir {
 
 inline const std::string binaries = std::string(WEIR_BINARY_DIR) + "/";
 
-// Whether it holds before the time is up; asked every few milliseconds.
+// Whether it holds before the time is up; asked every few milliseconds. Under sanitizers patience_factor as long.
 inline bool eventually(const std::function<bool()>& holds,
                        std::chrono::seconds at_most = std::chrono::seconds{30}) {
-  const MonotonicTime deadline = system_clock().now() + at_most;
+  const MonotonicTime deadline = system_clock().now() + patience_factor * at_most;
   while (!holds()) {
     if (system_clock().now() > deadline) return false;
     usleep(20'000);

@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "tests/support/sanitizers.h"
 
 extern char** environ;
 
@@ -65,7 +66,7 @@ ChildResult run_program(const std::string& program, const std::vector<std::strin
   const Capture out;
   const Capture err;
   const pid_t process = start(program, arguments, out, err);
-  const MonotonicTime deadline = system_clock().now() + options.timeout;
+  const MonotonicTime deadline = system_clock().now() + patience_factor * options.timeout;
   ChildResult result;
   int status = 0;
   rusage usage{};

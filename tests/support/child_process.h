@@ -19,7 +19,7 @@ struct ChildResult {
 };
 
 struct ChildOptions {
-  std::chrono::milliseconds timeout{60'000};
+  std::chrono::milliseconds timeout{60'000};  // under sanitizers patience_factor as long
   // Called every few milliseconds while it runs, with its process id.
   std::function<void(pid_t)> while_running = {};
 };

@@ -20,9 +20,6 @@
 namespace weir {
 namespace {
 
-// Processes with a sanitizer in them take their time to start.
-constexpr int patience_factor = has_sanitizer ? 6 : 1;
-
 namespace fs = std::filesystem;
 
 using std::chrono::milliseconds;
@@ -294,17 +291,27 @@ JobId TestCluster::submit(const Command& command) {
 }
 
 std::unique_ptr<ClusterClient> TestCluster::connect() const {
-  auto cluster = ClusterClient::connect(
-      *parse_endpoint(address_),
-      options_.secret.empty() ? ClusterToken{} : *token_of_secret(options_.secret));
-  WEIR_CHECK(cluster);
-  return *std::move(cluster);
+  const ClusterToken token =
+      options_.secret.empty() ? ClusterToken{} : *token_of_secret(options_.secret);
+  std::unique_ptr<ClusterClient> client;
+  // Again, if the master is too busy to answer in time.
+  WEIR_CHECK(soon([&] {
+    auto connected = ClusterClient::connect(*parse_endpoint(address_), token);
+    if (connected) client = *std::move(connected);
+    return client != nullptr;
+  }));
+  return client;
 }
 
 JobDetails TestCluster::details(JobId job) const {
-  const auto answer = connect()->details(job);
-  WEIR_CHECK(answer);
-  return *answer->details;
+  const auto cluster = connect();
+  std::optional<JobDetails> details;
+  WEIR_CHECK(soon([&] {
+    auto answer = cluster->details(job);
+    if (answer) details = *std::move(answer->details);
+    return details.has_value();
+  }));
+  return *std::move(details);
 }
 
 bool TestCluster::runs(JobId job) const {

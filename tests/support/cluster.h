@@ -16,7 +16,7 @@
 
 namespace weir {
 
-// Whether it came true in time; asks every few milliseconds.
+// Whether it came true in time; asks every few milliseconds. Under sanitizers it may take patience_factor as long.
 [[nodiscard]] bool soon(const std::function<bool()>& condition,
                         std::chrono::milliseconds within = std::chrono::seconds(20));
 

@@ -18,11 +18,17 @@ inline constexpr bool has_thread_sanitizer = false;
 
 inline constexpr bool has_sanitizer = has_address_sanitizer || has_thread_sanitizer;
 
+// For how long something may take: programs with a sanitizer in them take their time, above all to start.
+inline constexpr int patience_factor = has_sanitizer ? 6 : 1;
+
 // For bounds of resident memory: a sanitizer's shadow takes several times what the program does.
 inline constexpr long shadow_factor = has_sanitizer ? 10 : 1;
 
 // UBSan finds out with a pipe whether an object can be read before it looks at its type.
 inline constexpr const char* needs_descriptors =
     "without a descriptor the undefined-behaviour sanitizer takes every object for a damaged one";
+
+inline constexpr const char* needs_memory =
+    "a sanitizer's shadow alone is beyond every memory limit of a process";
 
 }  // namespace weir
