@@ -29,9 +29,10 @@ class FaultInjection {
   [[nodiscard]] virtual bool forgets_what_it_deployed() { return false; }
   [[nodiscard]] virtual bool ignores_registrations() { return false; }
   // Planted bugs of checkpoints: a committer is told to commit twice; a restart begins from the checkpoint before the
-  // last.
+  // last; a reader takes a split that comes behind a barrier as if it came before.
   [[nodiscard]] virtual bool commits_twice() { return false; }
   [[nodiscard]] virtual bool restores_the_one_before() { return false; }
+  [[nodiscard]] virtual bool splits_overtake_barriers() { return false; }
   // A task asks before each step; an error fails it.
   [[nodiscard]] virtual std::optional<Error> fails(TaskId) { return std::nullopt; }
 };

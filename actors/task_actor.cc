@@ -65,7 +65,9 @@ void TaskActor::deploy(TaskHandle::base* self, TaskHandle handle, const EngineCo
       .input_channels = input_channel_ports(plan, vertex, subtask),
       .exchanges = {},
       .random_seed = deployment_.job.value ^ (std::uint64_t{vertex.value} << 32) ^ subtask.value,
-      .checkpoint_mode = deployment_.settings.checkpoints.mode};
+      .checkpoint_mode = deployment_.settings.checkpoints.mode,
+      .splits_overtake_barriers =
+          engine.faults != nullptr && engine.faults->splits_overtake_barriers()};
   for (const auto& lanes : output_channels(plan, vertex, subtask)) {
     auto& exchange = wiring.exchanges.emplace_back();
     for (const ChannelEnd& consumer : lanes) {

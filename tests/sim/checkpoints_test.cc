@@ -11,6 +11,7 @@
 
 #include "actors/run.h"
 #include "dataflow/api/weir.h"
+#include "dataflow/connectors/index_reader.h"
 #include "snapshot/memory_snapshot_storage.h"
 #include "tests/support/sim_cluster.h"
 
@@ -148,10 +149,63 @@ class FailsNowAndThen : public FaultInjection {
   int left_;
 };
 
+// Numbers in splits of a few, so that readers ask for one all the time, also while barriers are under way.
+class FewNumbersReader final : public IndexReader {
+ protected:
+  [[nodiscard]] Result<Poll> read(IndexSplit& split, Outputs& out) override {
+    out.port<std::uint64_t>().push(std::uint64_t{split.next});
+    advance(split, 1);
+    return Poll{PollResult::more};
+  }
+};
+
+struct ManySplits {
+  using value_type = std::uint64_t;
+  static constexpr std::uint64_t records_per_split = 4;
+
+  [[nodiscard]] std::string describe() const { return "many splits"; }
+  [[nodiscard]] Result<void> check() const { return {}; }
+  [[nodiscard]] bool bounded() const { return true; }
+  [[nodiscard]] std::unique_ptr<SplitEnumerator> make_enumerator() const {
+    return enumerate_list([](std::uint32_t) -> Result<SplitList> {
+      return contiguous_index_splits(record_count, record_count / records_per_split);
+    });
+  }
+  [[nodiscard]] std::unique_ptr<SourceOperator> make_reader() const {
+    return std::make_unique<FewNumbersReader>();
+  }
+};
+
+std::shared_ptr<const PhysicalPlan> many_splits_plan(Ledger& ledger, std::uint32_t parallelism,
+                                                     bool chaining) {
+  Job job("sim");
+  job.source("numbers", ManySplits{})
+      .key_by([](std::uint64_t n) { return n % key_count; })
+      .count("count")
+      .to("ledger", LedgerSink{&ledger});
+  auto plan = make_plan(job, {.parallelism = parallelism, .chaining = chaining});
+  EXPECT_TRUE(plan.has_value()) << plan.error().message;
+  return *plan;
+}
+
 struct SimRun {
   SimResult result;
   Ledger ledger;
 };
+
+// The job is busy all the time, so timers come among its steps.
+void run_many_splits(std::uint64_t seed, FaultInjection* faults, SimRun& run) {
+  Random random(seed);
+  JobSettings settings = settings_for(random);
+  settings.checkpoints.interval = Duration{10 + static_cast<int>(random.below(40))};
+  SimCluster cluster({.seed = seed,
+                      .faults = faults,
+                      .steps_per_timer = 50 + random.below(200),
+                      .settings = settings,
+                      .snapshot_storage = std::make_shared<MemorySnapshotStorage>()});
+  run.result = cluster.run(many_splits_plan(
+      run.ledger, 1 + static_cast<std::uint32_t>(random.below(3)), random.below(2) == 0));
+}
 
 void run_one(std::uint64_t seed, std::uint32_t workers, FaultInjection* faults, WorkerFault fault,
              SimRun& run) {
@@ -195,17 +249,37 @@ TEST(SimulatedCheckpoints, commit_each_row_once_when_workers_die_or_freeze) {
   }
 }
 
-template <class Bug>
-bool is_found_within_200_seeds() {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    Bug bug(seed);
+TEST(SimulatedCheckpoints, commit_each_row_once_when_splits_and_barriers_cross) {
+  for (const std::uint64_t seed : seeds(200)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    FailsNowAndThen faults(seed, 5);
     SimRun run;
-    run.ledger.tells_commits_apart = Bug::tells_commits_apart;
-    run_one(seed, 1, &bug, WorkerFault::none, run);
+    run_many_splits(seed, &faults, run);
+    ASSERT_TRUE(run.result.outcome.has_value()) << "stuck after " << run.result.steps << " steps";
+    ASSERT_EQ(run.result.outcome->state, JobState::finished)
+        << (run.result.outcome->error ? run.result.outcome->error->message : "");
+    ASSERT_TRUE(is_exact(run.ledger));
+  }
+}
+
+template <class Run>
+bool is_found_within_200_seeds(Run run_seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SimRun run;
+    run_seed(seed, run);
     const bool well = run.result.outcome && run.result.outcome->state == JobState::finished;
     if (!well || !is_exact(run.ledger)) return true;
   }
   return false;
+}
+
+template <class Bug>
+bool is_found_within_200_seeds() {
+  return is_found_within_200_seeds([](std::uint64_t seed, SimRun& run) {
+    Bug bug(seed);
+    run.ledger.tells_commits_apart = Bug::tells_commits_apart;
+    run_one(seed, 1, &bug, WorkerFault::none, run);
+  });
 }
 
 struct CommitsTwice final : FailsNowAndThen {
@@ -224,6 +298,18 @@ struct RestoresTheOneBefore final : FailsNowAndThen {
 };
 TEST(SimulatedCheckpoints, find_a_stale_restore) {
   EXPECT_TRUE(is_found_within_200_seeds<RestoresTheOneBefore>());
+}
+
+// It would be in the snapshots of both the enumerator and the reader, and be read twice.
+struct SplitsOvertakeBarriers final : FailsNowAndThen {
+  explicit SplitsOvertakeBarriers(std::uint64_t seed) : FailsNowAndThen(seed, 5) {}
+  [[nodiscard]] bool splits_overtake_barriers() override { return true; }
+};
+TEST(SimulatedCheckpoints, find_a_split_that_overtakes_a_barrier) {
+  EXPECT_TRUE(is_found_within_200_seeds([](std::uint64_t seed, SimRun& run) {
+    SplitsOvertakeBarriers bug(seed);
+    run_many_splits(seed, &bug, run);
+  }));
 }
 
 // Checkpoints time out, which is not tolerated; the job never gets on.
