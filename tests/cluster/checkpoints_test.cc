@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -79,11 +80,16 @@ class Checkpoints : public testing::Test {
     EXPECT_EQ(outcome.state, JobState::finished)
         << (outcome.error ? outcome.error->message : std::string());
     EXPECT_EQ(sorted_output(output()), rows);
-    for (const auto& entry : fs::recursive_directory_iterator(output()))
-      EXPECT_FALSE(entry.path().filename().string().starts_with('.')) << entry.path();
+    EXPECT_EQ(hidden_files(), 0U);
     EXPECT_TRUE(soon([&] { return files_below(directory()) == 0; }))
         << "checkpoints of a finished job stay";
     EXPECT_TRUE(cluster_.has_task_processes(0));
+  }
+  [[nodiscard]] std::size_t hidden_files() const {
+    std::size_t hidden = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(output()))
+      hidden += entry.path().filename().string().starts_with('.') ? 1U : 0U;
+    return hidden;
   }
   // The newest checkpoint's directory.
   [[nodiscard]] fs::path newest(JobId job) const {
@@ -226,6 +232,122 @@ TEST_F(Checkpoints, are_not_kept_when_a_job_is_cancelled_unless_that_is_wanted) 
       EXPECT_TRUE(soon([&] { return files_below(directory()) == 0; }));
     }
   }
+}
+
+class KeptCheckpoint : public Checkpoints {
+ protected:
+  // A job that is cancelled once it has checkpoints, and the directory of these.
+  std::string cancelled_job(const std::string& name, const std::string& records,
+                            std::uint64_t parallelism) {
+    Command command = job(name, records, parallelism);
+    command.insert(command.end(), {"--checkpoint-retention", "retain-on-cancellation"});
+    const JobId id = cluster_.submit(command);
+    EXPECT_TRUE(has_completed(id, 3));
+    cluster_.cancel(id);
+    EXPECT_EQ(cluster_.outcome(id).state, JobState::canceled);
+    return directory() + "/" + to_string(id);
+  }
+  // Its checkpoints go elsewhere, so that what becomes of those it began from can be seen.
+  [[nodiscard]] Command job_from(const std::string& kept, const std::string& name,
+                                 const std::string& records, std::uint64_t parallelism) const {
+    Command command = job(name, records, parallelism);
+    std::ranges::replace(command, directory(), directory() + "-of-second");
+    command.insert(command.end(), {"--from", kept});
+    return command;
+  }
+  void expect_rows_and_kept(JobId id, const std::vector<std::string>& rows, const std::string& kept,
+                            std::size_t files) {
+    const JobOutcome outcome = cluster_.outcome(id);
+    EXPECT_EQ(outcome.state, JobState::finished)
+        << (outcome.error ? outcome.error->message : std::string());
+    EXPECT_EQ(sorted_output(output()), rows);
+    EXPECT_EQ(hidden_files(), 0U);
+    EXPECT_EQ(files_below(kept), files);
+  }
+};
+
+class KeptCheckpointOf : public KeptCheckpoint, public testing::WithParamInterface<std::string> {};
+
+TEST_P(KeptCheckpointOf, is_where_another_job_goes_on_at_another_parallelism) {
+  const auto rows = expected(GetParam(), "6000");
+  const std::string kept = cancelled_job(GetParam(), "6000", 2);
+  const std::size_t files = files_below(kept);
+  ASSERT_GT(files, 0U);
+  for (const auto& row : sorted_output(output()))
+    EXPECT_TRUE(std::ranges::binary_search(rows, row)) << row;
+  const JobId id = cluster_.submit(job_from(kept, GetParam(), "6000", 3));
+  ASSERT_TRUE(is_up(id));
+  EXPECT_GE(cluster_.details(id).restores, 1U);
+  expect_rows_and_kept(id, rows, kept, files);
+}
+
+INSTANTIATE_TEST_SUITE_P(EachJob, KeptCheckpointOf,
+                         testing::Values("words", "timers", "rules", "join"),
+                         [](const auto& test) { return test.param; });
+
+// A first checkpoint of its own never comes: what it began from is all that there is.
+TEST_F(KeptCheckpoint, is_gone_back_to_as_long_as_the_second_job_has_none_of_its_own) {
+  const auto rows = expected("join", "6000");
+  const std::string kept = cancelled_job("join", "6000", 2);
+  const std::size_t files = files_below(kept);
+  Command command = job_from(kept, "join", "6000", 1);
+  std::ranges::replace(command, std::string("100ms"), std::string("1h"));
+  const JobId id = cluster_.submit(command);
+  for (std::uint32_t kills = 0; kills < 2; ++kills) {
+    ASSERT_TRUE(is_up(id));
+    for (const pid_t process : cluster_.task_processes()) ::kill(process, SIGKILL);
+    ASSERT_TRUE(soon([&] { return cluster_.details(id).restores == kills + 2; }));
+  }
+  expect_rows_and_kept(id, rows, kept, files);
+}
+
+TEST_F(KeptCheckpoint, is_one_that_a_cancelled_second_job_leaves_as_it_was) {
+  const auto rows = expected("join", "6000");
+  const std::string kept = cancelled_job("join", "6000", 2);
+  const std::size_t files = files_below(kept);
+  Command command = job_from(kept, "join", "6000", 2);
+  std::ranges::replace(command, std::string("100ms"), std::string("1h"));
+  const JobId second = cluster_.submit(command);
+  ASSERT_TRUE(is_up(second));
+  cluster_.cancel(second);
+  EXPECT_EQ(cluster_.outcome(second).state, JobState::canceled);
+  expect_rows_and_kept(cluster_.submit(job_from(kept, "join", "6000", 2)), rows, kept, files);
+}
+
+TEST_F(KeptCheckpoint, needs_the_output_of_the_job_that_took_it) {
+  const std::string kept = cancelled_job("join", "6000", 2);
+  Command command = job_from(kept, "join", "6000", 2);
+  std::ranges::replace(command, output(), cluster_.file("other"));
+  const JobOutcome outcome = cluster_.outcome(cluster_.submit(command));
+  EXPECT_EQ(outcome.state, JobState::failed);
+  ASSERT_TRUE(outcome.error);
+  EXPECT_THAT(outcome.error->message,
+              AllOf(HasSubstr(cluster_.file("other") + "/"), HasSubstr("No such file")));
+}
+
+TEST_F(KeptCheckpoint, may_lack_the_state_of_a_step_and_the_step) {
+  const auto rows = expected("join", "6000");
+  const std::string kept = cancelled_job("join", "6000", 2);
+  const std::size_t files = files_below(kept);
+  Command command = job_from(kept, "join", "6000", 1);
+  command.insert(command.end(), {"--more-steps", "true"});
+  expect_rows_and_kept(cluster_.submit(command), rows, kept, files);
+}
+
+TEST_F(Checkpoints, leave_no_hidden_files_when_a_job_is_cancelled_while_it_waits_for_its_restart) {
+  Command command = job("join", "100000", 2);
+  std::ranges::replace(command, std::string("50ms"), std::string("1h"));
+  const JobId id = cluster_.submit(command);
+  ASSERT_TRUE(has_completed(id, 2));
+  for (const pid_t process : cluster_.task_processes()) ::kill(process, SIGKILL);
+  ASSERT_TRUE(soon([&] { return cluster_.details(id).status.state == JobState::restarting; }));
+  ASSERT_TRUE(cluster_.has_task_processes(0));
+  ASSERT_GT(hidden_files(), 0U) << "the test would show nothing";
+  cluster_.cancel(id);
+  EXPECT_EQ(cluster_.outcome(id).state, JobState::canceled);
+  EXPECT_EQ(hidden_files(), 0U);
+  EXPECT_TRUE(soon([&] { return files_below(directory()) == 0; }));
+  EXPECT_TRUE(cluster_.has_task_processes(0));
 }
 
 class FrozenWithCheckpoints : public Checkpoints {
