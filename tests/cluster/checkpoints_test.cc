@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -135,6 +137,106 @@ TEST_P(GoldenJob, gives_the_same_rows_when_its_processes_are_killed) {
 
 INSTANTIATE_TEST_SUITE_P(EachOf, GoldenJob, testing::Values("words", "timers", "rules", "join"),
                          [](const auto& test) { return test.param; });
+
+// The apps read files in many small splits: readers ask for one all the time, also while barriers are under way.
+class GoldenApp : public Checkpoints {
+ protected:
+  static constexpr std::size_t input_bytes = std::size_t{16} << 20;
+
+  // Rows but for headers, of which each part file has one.
+  [[nodiscard]] static std::vector<std::string> rows_in(const std::string& directory) {
+    auto rows = sorted_output(directory);
+    std::erase_if(rows, [](const std::string& row) { return row.starts_with("window_start,"); });
+    return rows;
+  }
+  // In one process, undisturbed.
+  std::vector<std::string> rows_of(Command command) {
+    const std::string here = cluster_.file("here");
+    command.insert(command.end(), {"--parallelism", "2", "--output", here});
+    const auto ran = run_program(command.front(), {command.begin() + 1, command.end()});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return rows_in(here);
+  }
+  // Up to three kills, each behind a checkpoint; a fast machine may be done before the third.
+  void expect_rows_whatever_is_killed(Command command, const std::vector<std::string>& rows) {
+    const std::uint64_t seed = fresh_seed();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const std::string parallelism = std::to_string(1 + random.below(4));
+    command.insert(command.end(), {"--split-size", "4KB", "--output", output(), "--parallelism",
+                                   parallelism, "--checkpoint-interval", "50ms", "--checkpoint-dir",
+                                   directory(), "--restart-strategy", "fixed-delay",
+                                   "--restart-attempts", "1000", "--restart-delay", "50ms"});
+    const JobId id = cluster_.submit(command);
+    std::uint64_t completed = 0;
+    for (std::uint32_t kills = 0; kills < 3; ++kills) {
+      JobDetails details;
+      ASSERT_TRUE(soon([&] {
+        details = cluster_.details(id);
+        const bool goes_on = details.restores == kills &&
+                             details.checkpoints.counts.completed > completed &&
+                             details.status.state == JobState::running;
+        return goes_on || is_terminal(details.status.state);
+      }));
+      if (is_terminal(details.status.state)) break;
+      completed = details.checkpoints.counts.completed;
+      const auto processes = cluster_.task_processes();
+      if (!processes.empty()) ::kill(processes[random.below(processes.size())], SIGKILL);
+      ASSERT_TRUE(soon([&] {
+        details = cluster_.details(id);
+        return details.restores > kills || is_terminal(details.status.state);
+      }));
+    }
+    const JobOutcome outcome = cluster_.outcome(id);
+    EXPECT_EQ(outcome.state, JobState::finished)
+        << (outcome.error ? outcome.error->message : std::string());
+    EXPECT_GE(cluster_.details(id).restores, 1U) << "the job was over before it was disturbed";
+    EXPECT_EQ(outcome.progress.late_records_dropped, 0U);
+    EXPECT_EQ(rows_in(output()), rows);
+    EXPECT_EQ(hidden_files(), 0U);
+  }
+};
+
+TEST_F(GoldenApp, word_count_gives_the_same_rows_when_its_processes_are_killed) {
+  const std::string data = std::string(WEIR_SOURCE_DIR) + "/apps/data/word_count/";
+  const std::string poem = read_file(data + "poem.txt") + "\n";
+  const std::size_t times = input_bytes / poem.size();
+  {
+    std::ofstream text(cluster_.file("text.txt"));
+    for (std::size_t i = 0; i < times; ++i) text << poem;
+  }
+  const Command command{app("word_count"), "--input", cluster_.file("text.txt")};
+  std::vector<std::string> counted;
+  for (const std::string& row : expected_rows(data + "expected.csv")) {
+    const std::size_t comma = row.find(',');
+    const std::uint64_t in_poem = std::stoull(row.substr(comma + 1));
+    counted.push_back(row.substr(0, comma + 1) + std::to_string(in_poem * times));
+  }
+  ASSERT_EQ(rows_of(command), counted);
+  expect_rows_whatever_is_killed(command, counted);
+}
+
+TEST_F(GoldenApp, hourly_visitors_gives_the_same_rows_when_its_processes_are_killed) {
+  const std::string data = std::string(WEIR_SOURCE_DIR) + "/apps/data/hourly_visitors/";
+  {
+    std::ofstream log(cluster_.file("access.log"));
+    constexpr int lines = input_bytes / 75;
+    for (int i = 0; i < lines; ++i) {
+      const int second = static_cast<int>(std::int64_t{i} * 86'400 / lines);  // of a day
+      std::array<char, 100> line{};
+      std::snprintf(
+          line.data(), line.size(),
+          "10.%d.%d.%d - - [17/May/2015:%02d:%02d:%02d +0000] \"GET / HTTP/1.1\" 200 512\n", i % 3,
+          i / 3 % 4, i % 251, second / 3600, second / 60 % 60, second % 60);
+      log << line.data();
+    }
+  }
+  const Command command{app("hourly_visitors"), "--input", cluster_.file("access.log"), "--regions",
+                        data + "regions.csv"};
+  const auto rows = rows_of(command);
+  ASSERT_EQ(rows.size(), 24U * 3U) << "plain, hills and summit, each hour";
+  expect_rows_whatever_is_killed(command, rows);
+}
 
 TEST_F(Checkpoints, twenty_kills_of_processes_and_workers_change_no_row) {
   const std::uint64_t seed = fresh_seed();
