@@ -1,6 +1,7 @@
 #include "actors/checkpoint_options.h"
 
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "base/options.h"
@@ -19,6 +20,20 @@ Result<void> read_duration(const char* option, const std::string& text, Duration
     return usage(std::string(option) + " is '" + text + "' but " + parsed.error().message);
   duration = *parsed;
   return {};
+}
+
+// As an absolute path: task processes may have another working directory.
+Result<std::string> read_from(std::string_view text) {
+  constexpr std::string_view local = "file://";
+  std::string_view path = text;
+  if (path.starts_with(local)) path.remove_prefix(local.size());
+  if (path.find("://") != std::string_view::npos) {
+    return usage("--from is " + std::string(text) +
+                 ": only paths and file:/// are supported; mount the storage and give its path");
+  }
+  auto absolute = std::filesystem::absolute(path).lexically_normal();
+  if (!absolute.has_filename()) absolute = absolute.parent_path();  // "dir/" and "dir" are the same
+  return absolute.string();
 }
 
 }  // namespace
@@ -44,6 +59,9 @@ void CheckpointOptions::add_to(CLI::App& app) {
       "retain-on-cancellation; default: none");
   add("--checkpoint-inline-threshold", inline_threshold_, "SIZE",
       "state of a task up to this goes into the manifest, not into a file; default: 20KB");
+  add("--from", from_, "DIR",
+      "begin from a checkpoint that was kept: its directory (chk-N), or its job's, then from the "
+      "newest; with the same output as before");
   add("--restart-strategy", restart_strategy_, "NAME",
       "none, fixed-delay, exponential-delay or failure-rate; default: exponential-delay with "
       "checkpoints, none without");
@@ -58,6 +76,11 @@ Result<void> CheckpointOptions::read(JobSettings& settings) const {
   auto restarts = read_restarts(settings.checkpoints.enabled());
   if (!restarts) return restarts.error();
   settings.restarts = *std::move(restarts);
+  if (!from_.empty()) {
+    auto from = read_from(from_);
+    if (!from) return from.error();
+    settings.restore_from = *std::move(from);
+  }
   return check(settings.restarts);
 }
 

@@ -11,7 +11,7 @@
 
 namespace weir {
 
-// --checkpoint-interval and its like, --restart-strategy and its like. Lives as long as the app that parses into it.
+// --checkpoint-interval and its like, --restart-strategy and its like, --from. Lives as long as the app that parses into it.
 class CheckpointOptions {
  public:
   void add_to(CLI::App& app);
@@ -32,6 +32,7 @@ class CheckpointOptions {
   std::optional<std::uint32_t> retained_;
   std::string retention_;
   std::string inline_threshold_;
+  std::string from_;
   std::string restart_strategy_;
   std::optional<std::uint32_t> restart_attempts_;
   std::string restart_delay_;

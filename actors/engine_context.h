@@ -22,6 +22,8 @@ class FaultInjection {
   [[nodiscard]] virtual bool loses_checkpoint_acknowledgement(const AcknowledgeCheckpoint&) {
     return false;
   }
+  // Whether state is written later than it could be, as by a slow disk.
+  [[nodiscard]] virtual bool delays_writing() { return false; }
   // Whether a deployment is sent twice, as a retry would.
   [[nodiscard]] virtual bool duplicates(const DeployTasks&) { return false; }
   // Planted bugs, which the simulation must find: a TaskHost that deploys again what it has deployed; a ResourceManager
@@ -29,9 +31,12 @@ class FaultInjection {
   [[nodiscard]] virtual bool forgets_what_it_deployed() { return false; }
   [[nodiscard]] virtual bool ignores_registrations() { return false; }
   // Planted bugs of checkpoints: a committer is told to commit twice; a restart begins from the checkpoint before the
-  // last.
+  // last; a reader takes a split that comes behind a barrier as if it came before; what sinks have prepared is
+  // acknowledged and not synced.
   [[nodiscard]] virtual bool commits_twice() { return false; }
   [[nodiscard]] virtual bool restores_the_one_before() { return false; }
+  [[nodiscard]] virtual bool splits_overtake_barriers() { return false; }
+  [[nodiscard]] virtual bool acknowledges_what_is_not_durable() { return false; }
   // A task asks before each step; an error fails it.
   [[nodiscard]] virtual std::optional<Error> fails(TaskId) { return std::nullopt; }
 };

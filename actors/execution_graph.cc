@@ -7,18 +7,23 @@
 
 namespace weir {
 
-ExecutionGraph::ExecutionGraph(const JobGraph& graph, const std::vector<VertexId>& region) {
+ExecutionGraph::ExecutionGraph(const JobGraph& graph, const std::vector<VertexId>& region,
+                               ExecutionPurpose purpose)
+    : purpose_(purpose) {
+  const bool runs = purpose == ExecutionPurpose::run;
   for (const VertexId id : region) {
     const JobVertex& vertex = graph.vertex(id);
     for (const NodeId stage : vertex.stages) {
       const JobNode& node = graph.node(stage);
-      if (node.has_coordinator()) unopened_.push_back(node.id);
+      if (runs ? node.has_coordinator() : node.commits) unopened_.push_back(node.id);
       if (node.commits) sinks_.push_back(node.id);
     }
     for (std::uint32_t i = 0; i < vertex.parallelism; ++i) tasks_[{vertex.id, {i}}] = {};
   }
   WEIR_CHECK(!tasks_.empty());
-  WEIR_CHECK(!unopened_.empty());  // a job has a source
+  WEIR_CHECK(
+      !unopened_
+           .empty());  // a job has a source; without sinks that commit there is nothing to remove
 }
 
 std::vector<JobAction> ExecutionGraph::on_start() {
@@ -44,6 +49,7 @@ std::vector<JobAction> ExecutionGraph::on_coordinator_opened(NodeId node,
   if (error) return on_failure(*error);
   if (std::erase(unopened_, node) == 0) return {};
   if (!unopened_.empty()) return {};
+  if (purpose_ == ExecutionPurpose::remove_output) return begin_ending(JobState::cancelling);
   for (auto& [id, task] : tasks_) task.state = TaskState::deploying;
   return {DeployAllTasks{}};
 }

@@ -32,6 +32,13 @@ using JobAction =
     std::variant<AskForSlots, StartHosts, OpenAllCoordinators, DeployAllTasks, StartAllTasks,
                  Cancel, AllRunning, TasksFinished, Commit, Abort, EndExecution>;
 
+enum class ExecutionPurpose : std::uint8_t {
+  run,
+  // The job ends, and an earlier execution, whose hosts are gone, has left something in outputs: opens the coordinators of
+  // sinks, aborts, and is canceled.
+  remove_output,
+};
+
 // A pure state machine: events in, actions out. Not thread-safe. Events of tasks and coordinators
 // that have ended, or of calls already answered, are ignored, so messages may come twice, late, or
 // in any order.
@@ -46,7 +53,8 @@ using JobAction =
 class ExecutionGraph {
  public:
   // Of the vertices of one region, see pipelined_regions.
-  ExecutionGraph(const JobGraph& graph, const std::vector<VertexId>& region);
+  ExecutionGraph(const JobGraph& graph, const std::vector<VertexId>& region,
+                 ExecutionPurpose purpose = ExecutionPurpose::run);
 
   [[nodiscard]] std::vector<JobAction> on_start();
   [[nodiscard]] std::vector<JobAction> on_slots_granted();
@@ -88,6 +96,7 @@ class ExecutionGraph {
     return state_ == JobState::failing || state_ == JobState::cancelling;
   }
 
+  ExecutionPurpose purpose_;
   JobState state_ = JobState::initializing;
   std::optional<Error> error_;
   std::map<TaskId, Task> tasks_;

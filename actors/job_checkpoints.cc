@@ -8,12 +8,20 @@
 #include "actors/checkpoint_store.h"
 #include "actors/job_manager.h"
 #include "snapshot/checkpoint_layout.h"
+#include "snapshot/retention.h"
 
 namespace weir {
 namespace {
 
 SnapshotTaskId id_of(TaskId task) {
   return {task.vertex, task.subtask};
+}
+
+// Of a state that is terminal, or leads to one.
+JobEnd end_of(JobState state) {
+  if (state == JobState::finished) return JobEnd::finished;
+  return state == JobState::failed || state == JobState::failing ? JobEnd::failed
+                                                                 : JobEnd::cancelled;
 }
 
 }  // namespace
@@ -99,8 +107,7 @@ void JobCheckpoints::on_acknowledged(const AcknowledgeCheckpoint& acknowledgemen
     if (node == nodes.end()) continue;
     std::vector<Committable> committables;
     for (const Bytes& bytes : of_sink.committables) committables.push_back({bytes});
-    job_manager_->pending_commits().add(node->id, acknowledgement.checkpoint,
-                                        std::move(committables));
+    job_manager_->keep_commit(node->id, acknowledgement.checkpoint, std::move(committables));
   }
   perform(coordinator_->on_acknowledged(id_of(acknowledgement.task), acknowledgement.checkpoint,
                                         acknowledgement.snapshot, now()));
@@ -171,7 +178,9 @@ void JobCheckpoints::on_found(const CheckpointFound& found) {
   for (const std::string& reason : found.passed_over) {
     job_manager_->note("restore", {Errc::corrupt_data, reason});
   }
-  if (found.error) return job_manager_->fail_job(*found.error);
+  // A job that ends looks for what is to be committed before its output is removed.
+  if (found.error && !job_manager_->is_ending()) return job_manager_->fail_job(*found.error);
+  if (found.error) job_manager_->note("restore", *found.error);
   std::string directory = found.directory;
   if (job_->engine->faults != nullptr && job_->engine->faults->restores_the_one_before() &&
       completed_.value > 1) {
@@ -183,9 +192,12 @@ void JobCheckpoints::on_found(const CheckpointFound& found) {
 void JobCheckpoints::end(JobState state) {
   if (!store_) return;
   job_->self->unlink_from(store_);
-  job_->self->send(store_, EndCheckpoints{state == JobState::finished ? JobEnd::finished
-                                          : state == JobState::failed ? JobEnd::failed
-                                                                      : JobEnd::cancelled});
+  job_->self->send(store_, EndCheckpoints{end_of(state)});
+}
+
+bool JobCheckpoints::outlives(JobState end) const {
+  const bool has_any = has_completed() || being_stored_ > 0;
+  return has_any && outlives_job(settings_.externalized, end_of(end));
 }
 
 CheckpointOverview JobCheckpoints::overview() const {

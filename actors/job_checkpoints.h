@@ -38,6 +38,8 @@ class JobCheckpoints {
   // The first checkpoint that can hold what this task does from now on.
   [[nodiscard]] CheckpointId next_of(TaskId task) const;
   [[nodiscard]] bool has_completed() const { return completed_.value > 0; }
+  // Whether the last one stays when the job ends so.
+  [[nodiscard]] bool outlives(JobState end) const;
   // All tasks have finished: what their sinks have to commit is made safe first; then JobManager::allow_commit.
   void store_last();
   // Then JobManager::start_again.

@@ -5,6 +5,11 @@
 #include <set>
 #include <utility>
 
+#include "actors/checkpoint_storage.h"
+#include "actors/commit_limit.h"
+#include "actors/restore_fit.h"
+#include "snapshot/restore.h"
+
 namespace weir {
 namespace {
 
@@ -18,14 +23,22 @@ bool is_recoverable(const Error& error) {
     case Errc::plan_mismatch:
     case Errc::state_mismatch:
     case Errc::task_stuck:
+    case Errc::too_large:
       return false;
     default:
       return true;
   }
 }
 
+bool is_of_files(const Error& error) {
+  return error.code == Errc::output_failed || error.code == Errc::corrupt_data ||
+         error.code == Errc::input_unreadable;
+}
+
 // How long an execution's hosts may take to be gone before the next one begins beside them.
 constexpr Duration hosts_gone_timeout{10'000};
+// How long a job that ends waits for the slots in which its output is removed; it has them, unless a worker was lost.
+constexpr Duration slots_to_remove_output_timeout{10'000};
 
 std::string seconds(Duration duration) {
   return std::to_string(duration.count() / 1000) + " s";
@@ -70,46 +83,99 @@ void JobManager::begin(JobManagerHandle::base* self, const EngineContext& engine
 }
 
 void JobManager::start() {
-  if (checkpoints_) {
-    if (const auto opened = checkpoints_->open(); !opened) {
-      for (std::uint32_t i = 0; i < regions_.size(); ++i) make_execution({i}, {});
-      return fail_job(opened.error());
-    }
-  }
-  for (std::uint32_t i = 0; i < regions_.size(); ++i) {
-    make_execution({i}, job_.submission.settings.restore_from);
-  }
+  const auto ready = get_ready();
+  for (std::uint32_t i = 0; i < regions_.size(); ++i) make_execution({i}, restore_from_);
+  if (!ready) return fail_job(ready.error());
   for (Region& region : regions_) region.execution->start();
+}
+
+Result<void> JobManager::get_ready() {
+  if (checkpoints_) WEIR_TRY(checkpoints_->open());
+  const std::string& directory = job_.submission.settings.restore_from;
+  return directory.empty() ? Result<void>() : find_restore_point(directory);
+}
+
+// The checkpoint that the job is to begin from, before anything of it is started.
+Result<void> JobManager::find_restore_point(const std::string& directory) {
+  const auto place =
+      checkpoint_place(*job_.engine, job_.submission.settings.checkpoints, directory);
+  if (!place) return place.error();
+  const auto found = checkpoint_in(*place->storage, place->directory);
+  if (!found) {
+    return Error{found.error().code,
+                 "cannot begin from a checkpoint (--from): " + found.error().message};
+  }
+  for (const PassedOver& passed : found->passed_over) {
+    note("restore", {Errc::corrupt_data,
+                     passed.directory + " is not restored from: " + passed.reason.message});
+  }
+  const StoredCheckpoint& checkpoint = *found->checkpoint;
+  WEIR_TRY(check_fits(checkpoint.manifest, job_.submission.graph,
+                      place->storage->root() + '/' + checkpoint.directory));
+  // Of a job's directory, the newest in it.
+  restore_from_ = directory + checkpoint.directory.substr(place->directory.size());
+  job_.log.info("begins from checkpoint " + restore_from_);
+  return {};
 }
 
 void JobManager::make_execution(RegionIndex index, std::string restore_from) {
   Region& region = regions_[index.value];
+  if (!restore_from.empty() && !region.removes_output) ++restores_;
   last_attempt_ = {last_attempt_.value + 1};
-  ++region.number;
+  if (!region.removes_output) ++region.number;
   region.waits_for_slots = region.tasks_finished = region.ended = region.decided = false;
   region.restart_after.reset();
   const bool again = region.execution != nullptr && region.execution->leaves_output();
-  region.execution = std::make_unique<RegionExecution>(job_, index, region.vertices, last_attempt_,
-                                                       std::move(restore_from), again);
+  region.execution = std::make_unique<RegionExecution>(
+      job_, index, region.vertices, last_attempt_,
+      RegionExecution::Begin{.restore_from = std::move(restore_from),
+                             .again = again,
+                             .removes_output = region.removes_output});
 }
 
 void JobManager::cancel() {
   if (over_ || ending_ || committing_) return;
   job_.log.info("cancel requested");
-  ending_ = JobState::cancelling;
-  for (Region& region : regions_) region.execution->cancel();
+  begin_ending(JobState::cancelling);
+}
+
+void JobManager::begin_ending(JobState state) {
+  ending_ = state;
+  for (Region& region : regions_) {
+    const bool waits_for_restart = region.ended && region.restart_after;
+    region.execution->cancel();
+    if (waits_for_restart && leaves_output(region)) remove_output(region);
+  }
   end_job_if_over();
+}
+
+// Whether hidden files of a job that ends stay behind if nobody is sent for them.
+bool JobManager::leaves_output(Region& region) {
+  return !region.removes_output && !output_is_needed(region) &&
+         !region.execution->sinks().empty() && region.execution->leaves_output();
+}
+
+// By another execution, from the last checkpoint: what that holds is committed first, as it would have been. Not at once,
+// for the one that has ended may be what calls.
+void JobManager::remove_output(Region& region) {
+  region.removes_output = region.restarting = true;
+  region.execution->release_hosts();
+  set_deadline(JobDeadline::Kind::restart, Duration{0}, region.execution->attempt());
 }
 
 // The rest of the job is cancelled; it failed.
 void JobManager::fail_job(const Error& error) {
-  if (over_) return;
-  if (!ending_) {
-    ending_ = JobState::failing;
-    error_ = error;
-  }
-  for (Region& region : regions_) region.execution->cancel();
-  end_job_if_over();
+  if (over_ || ending_) return end_job_if_over();
+  error_ = error;
+  begin_ending(JobState::failing);
+}
+
+void JobManager::keep_commit(NodeId sink, CheckpointId checkpoint,
+                             std::vector<Committable> committables) {
+  pending_commits_.add(sink, checkpoint, std::move(committables));
+  const auto fits =
+      check_commit_of_sink(job_.submission.graph.node(sink).name, pending_commits_.bytes_of(sink));
+  if (!fits) fail_job(fits.error());
 }
 
 RegionExecution* JobManager::find(AttemptId attempt) {
@@ -136,7 +202,9 @@ bool JobManager::has_finished(TaskId task) const {
 // ---- Slots ----------------------------------------------------------------------------------------------------------
 
 void JobManager::ask_for_slots(RegionExecution& execution) {
-  const Duration timeout = job_.submission.settings.slot_timeout;
+  const Duration of_job = job_.submission.settings.slot_timeout;
+  const Duration timeout =
+      execution.removes_output() ? std::min(of_job, slots_to_remove_output_timeout) : of_job;
   Region& region = region_of(execution);
   region.waits_for_slots = true;
   region.slots_deadline = job_.engine->clock->processing_time() + timeout;
@@ -230,7 +298,7 @@ void JobManager::on_task_changed(const TaskChanged& change) {
       !is_terminal(execution->graph().state_of(change.task))) {
     const CheckpointId next = checkpoints_ ? checkpoints_->next_of(change.task) : CheckpointId{1};
     for (const auto& commit : change.commits) {
-      pending_commits_.add(commit.node, next, commit.committables);
+      keep_commit(commit.node, next, commit.committables);
     }
     if (checkpoints_) checkpoints_->on_task_finished(change.task);
   }
@@ -247,6 +315,7 @@ void JobManager::on_committed(const OutputCommitted& committed) {
 
 void JobManager::on_all_running(RegionExecution& execution) {
   Region& region = region_of(execution);
+  region.has_run = true;
   if (region.number > 1) job_.log.info("runs again, attempt " + std::to_string(region.number));
   if (checkpoints_) checkpoints_->on_running(region.vertices);
 }
@@ -276,7 +345,14 @@ std::vector<Committable> JobManager::last_commit(NodeId sink) {
 bool JobManager::keeps_output(RegionExecution& execution) {
   Region& region = region_of(execution);
   decide(region);
-  return region.restart_after && checkpoints_ && checkpoints_->has_completed();
+  return output_is_needed(region);
+}
+
+// Hidden files belong to a checkpoint that somebody may go on from: this job, or another when it has ended.
+bool JobManager::output_is_needed(const Region& region) const {
+  if (checkpoints_ && checkpoints_->outlives(ending_.value_or(JobState::failing))) return true;
+  if (!checkpoints_ || !checkpoints_->has_completed()) return !restore_from_.empty();
+  return region.restart_after && !ending_;
 }
 
 // Once per failure, and before what it has written is given up.
@@ -286,6 +362,9 @@ void JobManager::decide(Region& region) {
   if (ending_ || !graph.error() || graph.tasks_given_up() || !is_recoverable(*graph.error()))
     return;
   if (graph.error()->code == Errc::not_enough_slots && region.number == 1) return;
+  // What the checkpoint refers to is not as it was, and will not be.
+  const bool cannot_begin = !restore_from_.empty() && !region.has_run;
+  if (cannot_begin && is_of_files(*graph.error())) return;
   region.restart_after = restarts_->on_failure(job_.engine->clock->now());
 }
 
@@ -295,9 +374,12 @@ void JobManager::on_ended(RegionExecution& execution) {
   region.waits_for_slots = false;
   const ExecutionGraph& graph = execution.graph();
   tasks_given_up_ = tasks_given_up_ || graph.tasks_given_up();
+  bool gave_up_restart = false;
   if (graph.state() == JobState::failed) {
     committing_ = false;
     decide(region);
+    // The job may have begun to end since that was decided.
+    if (ending_ && std::exchange(region.restart_after, {})) gave_up_restart = true;
     if (!region.restart_after) {
       fail_job(*graph.error());
     } else {
@@ -321,6 +403,8 @@ void JobManager::on_ended(RegionExecution& execution) {
       error_ = graph.error();
     }
   }
+  const bool may_leave_output = ending_ == JobState::cancelling || gave_up_restart;
+  if (may_leave_output && leaves_output(region)) return remove_output(region);
   end_job_if_over();
 }
 
@@ -332,8 +416,8 @@ void JobManager::on_hosts_gone(RegionExecution& execution) {
 }
 
 void JobManager::restart(Region& region) {
-  region.restarting = false;
-  if (over_ || ending_) return;
+  if (!std::exchange(region.restarting, false)) return;
+  if (over_ || (ending_ && !region.removes_output)) return;
   const RegionIndex index = region.execution->index();
   if (checkpoints_) {
     checkpoints_->find_restore_point(index);  // says start_again()
@@ -343,23 +427,26 @@ void JobManager::restart(Region& region) {
 }
 
 void JobManager::start_again(RegionIndex index, const std::string& restore_from) {
-  if (over_ || ending_) return;
   Region& region = regions_[index.value];
+  if (over_ || (ending_ && !region.removes_output)) return;
+  if (region.execution->removes_output())
+    return;  // it had been looked for before the job began to end, too
   for (const VertexId vertex : region.vertices) {
+    if (region.removes_output) break;  // what it has done stays to be seen
     for (std::uint32_t i = 0; i < job_.submission.graph.vertex(vertex).parallelism; ++i) {
       reports_[{vertex, {i}}] = {};
       reports_[{vertex, {i}}].task = {vertex, {i}};
     }
   }
-  if (!restore_from.empty()) ++restores_;
-  make_execution(index, restore_from);
+  make_execution(index, restore_from.empty() ? restore_from_ : restore_from);
   region.execution->start();
 }
 
 void JobManager::end_job_if_over() {
   if (over_) return;
   const auto is_over = [this](const Region& region) {
-    return region.ended && (ending_ || !region.restart_after);
+    const bool will_remove_output = region.removes_output && !region.execution->removes_output();
+    return region.ended && !will_remove_output && (ending_ || !region.restart_after);
   };
   if (!std::ranges::all_of(regions_, is_over)) return;
   over_ = true;

@@ -50,19 +50,23 @@ class JobManager : public RegionOwner {
   [[nodiscard]] PrintedRows printed(std::uint64_t from) const { return printed_.read(from); }
   // Requires that the job has checkpoints, as every message about one says.
   [[nodiscard]] JobCheckpoints& checkpoints() { return *checkpoints_; }
-  [[nodiscard]] PendingCommits& pending_commits() { return pending_commits_; }
+  [[nodiscard]] const PendingCommits& pending_commits() const { return pending_commits_; }
+  // What a task of the sink has prepared; the job fails if that is too much.
+  void keep_commit(NodeId sink, CheckpointId checkpoint, std::vector<Committable> committables);
   template <class Visit>
   void for_each_execution(Visit visit) {
     for (Region& region : regions_) {
       if (region.execution != nullptr && !region.ended) visit(*region.execution);
     }
   }
-  // What JobCheckpoints say: the last checkpoint is stored; a region may begin again, with or without a checkpoint.
+  // What JobCheckpoints say: the last checkpoint is stored; a region may begin again, from a checkpoint of this job, or
+  // from where the job began.
   void allow_commit();
   void start_again(RegionIndex index, const std::string& restore_from);
   void fail_job(const Error& error);
   void note(const std::string& what, const Error& error);
   [[nodiscard]] bool has_finished(TaskId task) const;
+  [[nodiscard]] bool is_ending() const { return ending_.has_value(); }
   // The execution that a message is about; null if that is over.
   [[nodiscard]] RegionExecution* find(AttemptId attempt);
 
@@ -84,12 +88,15 @@ class JobManager : public RegionOwner {
     std::uint32_t number = 0;  // of the execution, from 1
     bool waits_for_slots = false;
     ProcessingTime slots_deadline = {};  // while it waits
+    bool has_run = false;                // all its tasks, in one execution or another
     bool tasks_finished = false;
     // Once its execution has failed and that was decided: how long until the next; no value: never.
     bool decided = false;
     std::optional<Duration> restart_after = {};
     bool ended = false;  // its execution, for good or until the restart
     bool restarting = false;
+    // The job ends, and another execution does nothing but remove what the last one has left in outputs.
+    bool removes_output = false;
   };
 
   [[nodiscard]] JobState state() const;
@@ -100,8 +107,14 @@ class JobManager : public RegionOwner {
     return regions_[execution.index().value];
   }
   [[nodiscard]] const Region& region_of(TaskId task) const;
+  [[nodiscard]] Result<void> get_ready();
+  [[nodiscard]] Result<void> find_restore_point(const std::string& directory);
   void make_execution(RegionIndex index, std::string restore_from);
   void restart(Region& region);
+  void begin_ending(JobState state);
+  [[nodiscard]] bool leaves_output(Region& region);
+  void remove_output(Region& region);
+  [[nodiscard]] bool output_is_needed(const Region& region) const;
   void decide(Region& region);
   void fill_waiting_regions();
   void end_job_if_over();
@@ -117,6 +130,7 @@ class JobManager : public RegionOwner {
   PendingCommits pending_commits_;
   std::unique_ptr<RestartStrategy> restarts_;
   std::optional<JobCheckpoints> checkpoints_;
+  std::string restore_from_;        // the checkpoint that the job began from, if any
   std::uint32_t restores_ = 0;      // executions that began from a checkpoint
   bool committing_ = false;         // all tasks of all regions have finished
   std::optional<JobState> ending_;  // failing or cancelling

@@ -72,7 +72,8 @@ struct JobSettings {
   Duration cancel_timeout{5'000};   // how long tasks may take to end before they are given up
   CheckpointSettings checkpoints = {};
   RestartSettings restarts = {};
-  std::string restore_from = {};  // the directory of a checkpoint to begin from; empty: begin anew
+  // The directory of a checkpoint to begin from, or of its job; empty: begin anew. A path, or within the job's storage.
+  std::string restore_from = {};
 };
 
 // One exchange of a task at one moment: what it puts out on one edge of the job.

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -624,13 +625,16 @@ struct WriteState {
   CheckpointId checkpoint;
   std::string file_name;
   std::shared_ptr<std::vector<OperatorFrozen>>
-      operators;  // shared type because messages are copyable
+      operators;                             // shared type because messages are copyable
+  std::vector<MakeDurable> to_make_durable;  // what sinks have prepared, before the answer
+  std::stop_token stop;  // requested when the task waits for the answer only to end
   TaskHandle reply_to;
 };
 struct StateWritten {
   CheckpointId checkpoint;
   TaskSnapshot snapshot;
-  std::optional<Error> error;
+  std::optional<Error> error;         // of the state: the checkpoint is declined
+  std::optional<Error> output_error;  // of what sinks have prepared, which no checkpoint may commit
 };
 struct TaskStep {};
 struct WakeTask {};

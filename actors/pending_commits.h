@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <vector>
 
+#include "actors/commit_limit.h"
 #include "base/ids.h"
 #include "dataflow/sink.h"
 
@@ -19,6 +21,14 @@ class PendingCommits {
   void add(NodeId sink, CheckpointId checkpoint, std::vector<Committable> committables) {
     auto& all = by_sink_[sink][checkpoint];
     std::ranges::move(committables, std::back_inserter(all));
+  }
+  // Of all that the sink still has to commit.
+  [[nodiscard]] std::size_t bytes_of(NodeId sink) const {
+    std::size_t bytes = 0;
+    const auto found = by_sink_.find(sink);
+    if (found == by_sink_.end()) return bytes;
+    for (const auto& [id, of_checkpoint] : found->second) bytes += weir::bytes_of(of_checkpoint);
+    return bytes;
   }
 
   // What is visible once that checkpoint is complete; nothing is forgotten.

@@ -18,14 +18,14 @@ std::string seconds(Duration duration) {
 }  // namespace
 
 RegionExecution::RegionExecution(Job& job, RegionIndex index, std::vector<VertexId> vertices,
-                                 AttemptId attempt, std::string restore_from, bool again)
+                                 AttemptId attempt, Begin begin)
     : job_(&job),
       index_(index),
       vertices_(std::move(vertices)),
       attempt_(attempt),
-      restore_from_(std::move(restore_from)),
-      again_(again),
-      graph_(job.submission.graph, vertices_),
+      begin_(std::move(begin)),
+      graph_(job.submission.graph, vertices_,
+             begin_.removes_output ? ExecutionPurpose::remove_output : ExecutionPurpose::run),
       heartbeats_(job.engine->heartbeat_interval, job.engine->heartbeat_timeout) {
   for (const VertexId id : vertices_) {
     const JobVertex& vertex = job.submission.graph.vertex(id);
@@ -328,17 +328,18 @@ void RegionExecution::perform_one(const StartHosts&) {
 
 void RegionExecution::perform_one(const OpenAllCoordinators&) {
   coordinators_opened_ = true;
-  OpenCoordinators open{attempt_, {}, restore_from_, again_};
+  OpenCoordinators open{attempt_, {}, begin_.restore_from, begin_.again};
   for (const VertexId vertex : vertices_) {
-    for (const NodeId node : job_->submission.graph.vertex(vertex).stages) {
-      if (job_->submission.graph.node(node).has_coordinator()) open.nodes.push_back(node);
+    for (const NodeId id : job_->submission.graph.vertex(vertex).stages) {
+      const JobNode& node = job_->submission.graph.node(id);
+      if (begin_.removes_output ? node.commits : node.has_coordinator()) open.nodes.push_back(id);
     }
   }
   send_to_coordinators(std::move(open));
 }
 
 void RegionExecution::perform_one(const DeployAllTasks&) {
-  std::vector<DeployTasks> by_host(hosts_.size(), DeployTasks{attempt_, {}, restore_from_});
+  std::vector<DeployTasks> by_host(hosts_.size(), DeployTasks{attempt_, {}, begin_.restore_from});
   for (const TaskId task : graph_.tasks()) by_host[host_of(task).value].tasks.push_back(task);
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     const auto* faults = job_->engine->faults;

@@ -53,10 +53,13 @@ class RegionExecution {
     RegionOwner* owner = nullptr;
   };
 
-  // Begins with the state of the checkpoint at `restore_from`, if that is not empty.
-  // `again`: see OpenCoordinators.
+  struct Begin {
+    std::string restore_from = {};  // a checkpoint's directory; empty: without state
+    bool again = false;             // see OpenCoordinators
+    bool removes_output = false;    // runs no task, see ExecutionGraph
+  };
   RegionExecution(Job& job, RegionIndex index, std::vector<VertexId> vertices, AttemptId attempt,
-                  std::string restore_from, bool again);
+                  Begin begin);
 
   [[nodiscard]] RegionIndex index() const { return index_; }
   [[nodiscard]] AttemptId attempt() const { return attempt_; }
@@ -70,8 +73,9 @@ class RegionExecution {
   [[nodiscard]] bool hosts_gone() const;
   // Whether output was prepared, by this execution or an earlier one, and is still there.
   [[nodiscard]] bool leaves_output() const {
-    return (again_ || coordinators_opened_) && !output_removed_;
+    return (begin_.again || coordinators_opened_) && !output_removed_;
   }
+  [[nodiscard]] bool removes_output() const { return begin_.removes_output; }
   // Those that commit.
   [[nodiscard]] std::vector<NodeId> sinks() const;
 
@@ -162,8 +166,7 @@ class RegionExecution {
   RegionIndex index_;
   std::vector<VertexId> vertices_;
   AttemptId attempt_;
-  std::string restore_from_;
-  bool again_;
+  Begin begin_;
   ExecutionGraph graph_;
   std::set<std::uint32_t> slots_;
   std::vector<Host> hosts_;

@@ -12,10 +12,13 @@ namespace {
 constexpr Duration progress_interval{200};
 constexpr Duration wait_interval{20};  // how soon a cancel is seen
 
-// Inputs and outputs, before anything is started.
-Result<void> check_ends(const LogicalPlan& plan) {
+// Inputs and outputs, before anything is started. A job that goes on from a checkpoint goes on with its output, too.
+Result<void> check_ends(const LogicalPlan& plan, bool goes_on) {
   for (const LogicalNode& node : plan.nodes) {
-    if (node.check) WEIR_TRY(node.check());
+    if (!node.check) continue;
+    const auto checked = node.check();
+    if (!checked && !(goes_on && checked.error().code == Errc::output_exists))
+      return checked.error();
   }
   return {};
 }
@@ -41,7 +44,7 @@ Result<JobResult> run(Job& job, const RunOptions& options) {
 }
 
 Result<JobResult> run(std::shared_ptr<const PhysicalPlan> plan, const RunOptions& options) {
-  WEIR_TRY(check_ends(plan->logical));
+  WEIR_TRY(check_ends(plan->logical, !options.settings.restore_from.empty()));
   const MonotonicTime begin = system_clock().now();
   EmbeddedCluster cluster({.slots = slots_needed(make_job_graph(*plan)),
                            .worker_threads = 0,

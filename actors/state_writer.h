@@ -10,7 +10,7 @@
 
 namespace weir {
 
-// Has a thread of its own, so that tasks go on while their state is written.
+// Has a thread of its own, so that tasks go on while their state is written and what their sinks have prepared is synced.
 class StateWriter {
  public:
   static constexpr const char* name = "state-writer";
@@ -18,8 +18,12 @@ class StateWriter {
   void begin(StateWriterHandle::base* self, const EngineContext& engine, JobId job,
              CheckpointSettings settings);
   void write(const WriteState& request);
+  [[nodiscard]] bool is_delayed() const {
+    return engine_->faults != nullptr && engine_->faults->delays_writing();
+  }
 
  private:
+  [[nodiscard]] Result<void> make_durable(const WriteState& request) const;
   [[nodiscard]] Result<TaskSnapshot> write_to_storage(const WriteState& request);
 
   StateWriterHandle::base* self_ = nullptr;

@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "actors/commit_limit.h"
 #include "base/check.h"
 
 namespace weir {
@@ -69,7 +70,9 @@ void TaskActor::deploy(TaskHandle::base* self, TaskHandle handle, const EngineCo
       .input_channels = input_channel_ports(plan, vertex, subtask),
       .exchanges = {},
       .random_seed = deployment_.job.value ^ (std::uint64_t{vertex.value} << 32) ^ subtask.value,
-      .checkpoint_mode = deployment_.settings.checkpoints.mode};
+      .checkpoint_mode = deployment_.settings.checkpoints.mode,
+      .splits_overtake_barriers =
+          engine.faults != nullptr && engine.faults->splits_overtake_barriers()};
   for (const auto& lanes : output_channels(plan, vertex, subtask)) {
     auto& exchange = wiring.exchanges.emplace_back();
     for (const ChannelEnd& consumer : lanes) {
@@ -297,6 +300,10 @@ void TaskActor::acknowledge(FrozenTask frozen) {
     return std::chrono::duration_cast<std::chrono::microseconds>(time);
   };
   const CheckpointId checkpoint = frozen.chain.checkpoint;
+  if (const auto fits = check_size(frozen.chain.commits); !fits) {
+    send_failure_ = fits.error();
+    return;
+  }
   Acknowledgement& pending = being_written_[checkpoint];
   pending.times.alignment = micros(frozen.alignment);
   pending.times.sync = micros(frozen.chain.sync_time);
@@ -315,7 +322,8 @@ void TaskActor::acknowledge(FrozenTask frozen) {
               WriteState{checkpoint,
                          state_file_name({deployment_.task.vertex, deployment_.task.subtask},
                                          deployment_.attempt),
-                         std::move(operators), handle_});
+                         std::move(operators), std::move(frozen.chain.to_make_durable),
+                         stop_writing_.get_token(), handle_});
 }
 
 void TaskActor::decline(CheckpointId checkpoint) {
@@ -325,9 +333,13 @@ void TaskActor::decline(CheckpointId checkpoint) {
 }
 
 void TaskActor::on_written(const StateWritten& written) {
-  if (ended_) return;
   const auto pending = being_written_.extract(written.checkpoint);
   if (pending.empty()) return;
+  if (ended_) {
+    if (last_word_ && being_written_.empty()) leave(*std::exchange(last_word_, {}));
+    return;
+  }
+  if (written.output_error) return fail(*written.output_error);
   if (written.error) {
     self_->send(deployment_.host, DeclineCheckpoint{deployment_.attempt, deployment_.task,
                                                     written.checkpoint, *written.error});
@@ -351,7 +363,16 @@ void TaskActor::finish() {
   if (!being_written_.empty()) return;
   auto commits = core_->prepare_commit();
   if (!commits) return fail(commits.error());
+  if (const auto fits = check_size(*commits); !fits) return fail(fits.error());
   end(TaskState::finished, {}, std::move(*commits));
+}
+
+Result<void> TaskActor::check_size(const std::vector<OperatorChain::SinkCommit>& commits) const {
+  for (const auto& commit : commits) {
+    WEIR_TRY(check_commit_of_task(deployment_.plan->logical.nodes[commit.node.value].name,
+                                  bytes_of(commit.committables)));
+  }
+  return {};
 }
 
 void TaskActor::fail(const Error& error) {
@@ -363,15 +384,25 @@ void TaskActor::end(TaskState state, std::optional<Error> error,
                     std::vector<OperatorChain::SinkCommit> commits) {
   ended_ = true;
   core_->close();
-  report(state, std::move(error), std::move(commits));
+  TaskChanged last_word{deployment_.attempt, deployment_.task,   state,
+                        std::move(error),    std::move(commits), {}};
+  if (being_written_.empty()) return leave(std::move(last_word));
+  stop_writing_.request_stop();
+  last_word_ = std::move(last_word);
+}
+
+// When all tasks have ended, what is left of checkpoints is removed: nothing may be written then.
+void TaskActor::leave(TaskChanged last_word) {
+  report(std::move(last_word));
   self_->quit();
 }
 
-void TaskActor::report(TaskState state, std::optional<Error> error,
-                       std::vector<OperatorChain::SinkCommit> commits) {
-  log_.debug(name_of(state));
-  TaskChanged change{deployment_.attempt, deployment_.task,   state,
-                     std::move(error),    std::move(commits), {}};
+void TaskActor::report(TaskState state) {
+  report(TaskChanged{deployment_.attempt, deployment_.task, state, {}, {}, {}});
+}
+
+void TaskActor::report(TaskChanged change) {
+  log_.debug(name_of(change.state));
   if (engine_->faults != nullptr && engine_->faults->loses_acknowledgement(change)) return;
   self_->send(deployment_.host, std::move(change));
 }

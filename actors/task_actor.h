@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "actors/engine_context.h"
@@ -100,8 +101,11 @@ class TaskActor : public TaskEnvironment {
   void fail(const Error& error);
   void end(TaskState state, std::optional<Error> error,
            std::vector<OperatorChain::SinkCommit> commits);
-  void report(TaskState state, std::optional<Error> error = {},
-              std::vector<OperatorChain::SinkCommit> commits = {});
+  [[nodiscard]] Result<void> check_size(
+      const std::vector<OperatorChain::SinkCommit>& commits) const;
+  void leave(TaskChanged last_word);
+  void report(TaskState state);
+  void report(TaskChanged change);
 
   TaskHandle::base* self_ = nullptr;
   TaskHandle handle_;  // to itself, for steps; cleared at the end
@@ -111,7 +115,7 @@ class TaskActor : public TaskEnvironment {
   std::vector<std::unique_ptr<TaskChannel>> channels_;
   std::vector<Producer> producers_;  // by input channel
   BatchPool* pool_ = nullptr;
-  std::optional<Error> send_failure_;
+  std::optional<Error> send_failure_;  // of something that could not be sent during a step
   std::unique_ptr<TaskCore> core_;
   // Of the snapshots that are being written.
   struct Acknowledgement {
@@ -120,6 +124,9 @@ class TaskActor : public TaskEnvironment {
   };
   std::map<CheckpointId, Acknowledgement> being_written_;
   bool finished_ = false;  // it ends when what is being written has been acknowledged
+  std::stop_source stop_writing_;
+  std::optional<TaskChanged>
+      last_word_;  // it has ended, and leaves when nothing of it is being written
   bool running_ = false;
   bool ended_ = false;
   bool step_scheduled_ = false;

@@ -22,14 +22,6 @@ std::shared_ptr<TaskProbe> make_probe(const Vertex& vertex, SubtaskIndex subtask
                                      std::move(stages), vertex.chain.exchanges.size());
 }
 
-std::size_t bytes_of(const std::vector<OperatorChain::SinkCommit>& commits) {
-  std::size_t bytes = 0;
-  for (const auto& commit : commits) {
-    for (const Committable& one : commit.committables) bytes += one.bytes.size() + 4;
-  }
-  return bytes;
-}
-
 }  // namespace
 
 void FrameRouter::begin(TaskHostHandle host, AttemptId attempt) {
@@ -116,9 +108,9 @@ void TaskHost::begin(TaskHostHandle::base* self, const EngineContext& engine,
 Result<RestorePoint> TaskHost::restore_point(const std::string& directory) {
   if (directory.empty()) return RestorePoint{};
   if (!restore_) {
-    auto storage = checkpoint_storage(*engine_, options_.settings.checkpoints);
-    if (!storage) return storage.error();
-    auto read = RestorePoint::read(*std::move(storage), directory);
+    auto place = checkpoint_place(*engine_, options_.settings.checkpoints, directory);
+    if (!place) return place.error();
+    auto read = RestorePoint::read(std::move(place->storage), place->directory);
     if (!read) return read.error();
     restore_ = *std::move(read);
   }
@@ -243,12 +235,6 @@ void TaskHost::on_task_changed(TaskChanged change) {
     change.report = make_report(*found->second.probe, engine_->clock->now());
     if (options_.printed != nullptr)
       send_report();  // its rows go before the word that it has ended
-  }
-  if (bytes_of(change.commits) > remote_message_bytes_max / 2) {
-    change.state = TaskState::failed;
-    change.error = Error{Errc::too_large, "what task " + found->second.probe->name +
-                                              " has to commit is too large to be reported"};
-    change.commits.clear();
   }
   self_->send(options_.job_manager, std::move(change));
 }

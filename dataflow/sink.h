@@ -22,17 +22,25 @@ struct Committable {
   friend bool operator==(const Committable&, const Committable&) = default;
 };
 
+// Waits for the disk, so it is called where that holds nobody up; by any thread, once.
+using MakeDurable = std::function<Result<void>()>;
+
 // A sink's writer is an operator without outputs. What it has written is committed when a checkpoint
 // that holds it is complete, or the job.
 class SinkOperator : public Operator {
  public:
-  // What the writer has finished since the last call, made durable. Called at each barrier, where it
-  // and the snapshot of the writer's state hold everything that was written before between them, and
-  // once after finish, when it is all of the rest. The writer forgets it: if the checkpoint is
-  // aborted, it belongs to the next one, and only the failure of the attempt makes it void.
+  // What the writer has finished since the last call. Called at each barrier, behind
+  // prepare_snapshot, where it and the snapshot of the writer's state hold everything that was
+  // written before between them, and once after finish, when it is all of the rest. The writer
+  // forgets it: if the checkpoint is aborted, it belongs to the next one, and only the failure of the
+  // attempt makes it void.
   [[nodiscard]] virtual Result<std::vector<Committable>> prepare_commit() {
     return std::vector<Committable>{};
   }
+  // Behind each prepare_commit: what makes that, and all that the snapshot refers to, durable; none
+  // if it is already. It has been done before either is reported, while the writer goes on or has
+  // ended, so it must not refer to the writer. If it fails, the attempt does.
+  [[nodiscard]] virtual MakeDurable take_unsynced() { return {}; }
 };
 
 // Makes committables visible. One per job and sink; driven by one actor on a thread that may block.

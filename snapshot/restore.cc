@@ -251,4 +251,27 @@ Result<LatestCheckpoint> latest_whole(SnapshotStorage& storage, const std::strin
   return latest;
 }
 
+Result<LatestCheckpoint> checkpoint_in(SnapshotStorage& storage, const std::string& directory) {
+  const std::string path = storage.root() + '/' + directory;
+  const auto entries = storage.list(directory);
+  if (!entries) {
+    if (entries.error().code != Errc::input_missing) return entries.error();
+    return Error{Errc::input_missing, "there is no directory " + path};
+  }
+  const bool is_checkpoint =
+      checkpoint_of(directory.substr(directory.rfind('/') + 1)).has_value() ||
+      std::ranges::find(*entries, manifest_name, &StorageEntry::name) != entries->end();
+  if (is_checkpoint) {
+    auto checkpoint = whole_checkpoint(storage, directory);
+    if (!checkpoint) return checkpoint.error();
+    return LatestCheckpoint{.checkpoint = *std::move(checkpoint)};
+  }
+  auto latest = latest_whole(storage, directory);
+  if (!latest || latest->checkpoint) return latest;
+  if (!latest->passed_over.empty()) return latest->passed_over.front().reason;
+  return Error{Errc::input_missing, path +
+                                        " holds no checkpoint: give the directory of one (chk-N), "
+                                        "or the job's, which has them"};
+}
+
 }  // namespace weir

@@ -49,4 +49,9 @@ struct LatestCheckpoint {
 [[nodiscard]] Result<LatestCheckpoint> latest_whole(SnapshotStorage& storage,
                                                     const std::string& job_directory);
 
+// The checkpoint that a directory is, or the newest whole one of the job whose directory it is. Errc::input_missing if
+// there is none, else as of read_manifest and check_files; says what to give instead.
+[[nodiscard]] Result<LatestCheckpoint> checkpoint_in(SnapshotStorage& storage,
+                                                     const std::string& directory);
+
 }  // namespace weir

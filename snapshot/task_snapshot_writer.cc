@@ -17,13 +17,15 @@ constexpr std::size_t write_bytes = 256 * 1024;
 class StateFileWriter {
  public:
   StateFileWriter(SnapshotStorage& storage, const std::string& directory, const std::string& name,
-                  std::uint64_t inline_threshold_bytes)
+                  std::uint64_t inline_threshold_bytes, std::stop_token stop)
       : storage_(storage),
         directory_(directory),
         name_(name),
-        inline_threshold_bytes_(inline_threshold_bytes) {}
+        inline_threshold_bytes_(inline_threshold_bytes),
+        stop_(std::move(stop)) {}
 
   Result<StateChunk> append(std::span<const std::byte> bytes) {
+    WEIR_TRY(check_wanted());
     const StateChunk chunk{.offset = size_, .size = bytes.size(), .checksum = checksum_of(bytes)};
     size_ += bytes.size();
     waiting_.insert(waiting_.end(), bytes.begin(), bytes.end());
@@ -35,12 +37,19 @@ class StateFileWriter {
     if (size_ <= inline_threshold_bytes_) {
       return StateFile{.size = size_, .inline_bytes = std::move(waiting_)};
     }
+    WEIR_TRY(check_wanted());
     WEIR_TRY(flush());
     WEIR_TRY(file_->close());
     return StateFile{.name = name_, .size = size_};
   }
 
  private:
+  Result<void> check_wanted() const {
+    if (stop_.stop_requested())
+      return Error{Errc::cancelled, "its task has ended before its state was written"};
+    return {};
+  }
+
   Result<void> flush() {
     if (!file_) {
       WEIR_TRY(storage_.make_directories(directory_));
@@ -57,6 +66,7 @@ class StateFileWriter {
   const std::string& directory_;
   const std::string& name_;
   std::uint64_t inline_threshold_bytes_;
+  std::stop_token stop_;
   std::unique_ptr<SnapshotFile> file_;  // once it is certain that there is one
   Bytes waiting_;
   std::uint64_t size_ = 0;
@@ -118,8 +128,9 @@ std::string state_file_name(SnapshotTaskId task, AttemptId attempt) {
 Result<TaskSnapshot> write_task_snapshot(SnapshotStorage& storage, const std::string& directory,
                                          const std::string& file_name,
                                          std::vector<OperatorFrozen> operators,
-                                         std::uint64_t inline_threshold_bytes) {
-  StateFileWriter file(storage, directory, file_name, inline_threshold_bytes);
+                                         std::uint64_t inline_threshold_bytes,
+                                         std::stop_token stop) {
+  StateFileWriter file(storage, directory, file_name, inline_threshold_bytes, std::move(stop));
   TaskSnapshot snapshot;
   for (OperatorFrozen& frozen : operators) {
     // Keys and values are encoded here, by what may be the user's code.

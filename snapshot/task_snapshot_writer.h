@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -27,13 +28,15 @@ struct OperatorFrozen {
 
 // Writes everything into one file of the directory, which is made if it is missing, or keeps it inline if it is no more
 // than the threshold. Holds about one key group, or the threshold, in memory. What it returns lacks committables and
-// times. On failure (Errc::output_failed; Errc::user_code if encoding threw) no file is left.
+// times. On failure (Errc::output_failed; Errc::user_code if encoding threw; Errc::cancelled soon after a stop was
+// requested) no file is left.
 //
 // Blocks on the disk. Each frozen state is read here, by this thread.
 [[nodiscard]] Result<TaskSnapshot> write_task_snapshot(SnapshotStorage& storage,
                                                        const std::string& directory,
                                                        const std::string& file_name,
                                                        std::vector<OperatorFrozen> operators,
-                                                       std::uint64_t inline_threshold_bytes);
+                                                       std::uint64_t inline_threshold_bytes,
+                                                       std::stop_token stop = {});
 
 }  // namespace weir

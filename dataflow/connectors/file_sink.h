@@ -123,6 +123,12 @@ class RowFileWriter final : public SinkOperator {
     for (const PartFile& file : *files) committables.push_back({to_bytes(file)});
     return committables;
   }
+  [[nodiscard]] MakeDurable take_unsynced() override {
+    // Shared because functions are copyable; it is synced once.
+    auto files = std::make_shared<UnsyncedFiles>(parts_->take_unsynced());
+    if (files->empty()) return {};
+    return [files] { return files->sync(); };
+  }
 
   void close() override { parts_.reset(); }
 

@@ -16,6 +16,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t buffer_bytes_max = std::size_t{256} * 1024;
 // Bounds memory and open files of a writer whose records are scattered over many buckets.
 constexpr std::size_t active_parts_max = 64;
+// Of finished files that wait to be synced; with more, the writer syncs them itself.
+constexpr std::size_t open_unsynced_max = 2 * active_parts_max;
 
 }  // namespace
 
@@ -60,7 +62,6 @@ Result<void> PartFileWriter::roll_by_time(ProcessingTime now) {
 
 Result<std::vector<PartFile>> PartFileWriter::prepare_commit() {
   WEIR_TRY(roll_at_checkpoint());
-  WEIR_TRY(sync_names());
   std::vector<PartFile> files;
   for (FinishedPart& part : std::exchange(finished_, {})) files.push_back(std::move(part.file));
   return files;
@@ -70,11 +71,10 @@ Result<PartFileWriterState> PartFileWriter::snapshot() {
   WEIR_TRY(roll_at_checkpoint());
   PartFileWriterState state{.in_progress = {}, .next_number = next_number_};
   for (auto& [bucket, part] : parts_) {
-    WEIR_TRY(sync(part));
+    WEIR_TRY(flush_to_sync_later(part));
     part.in_snapshot = true;
     state.in_progress.push_back(part.file);
   }
-  WEIR_TRY(sync_names());
   return state;
 }
 
@@ -150,7 +150,7 @@ std::size_t PartFileWriter::buffer_limit(const Part& part) const {
 Result<void> PartFileWriter::flush(Part& part) {
   if (part.buffer.empty()) return {};
   WEIR_TRY(open(part));
-  part.synced = false;
+  part.unsynced = true;
   const char* from = part.buffer.data();
   std::size_t left = part.buffer.size();
   while (left > 0) {
@@ -173,7 +173,11 @@ Result<void> PartFileWriter::open(Part& part) {
   part.descriptor = FileDescriptor(::open(path_of(part.file.hidden_name).c_str(),
                                           O_WRONLY | O_APPEND | O_CLOEXEC | create, 0666));
   if (!part.descriptor.is_open()) return failed(part.made ? "open" : "create", part.file);
-  if (!std::exchange(part.made, true)) unsynced_buckets_.insert(bucket);
+  if (std::exchange(part.made, true)) return {};
+  // Its directory, and those above it, which may have been made for it.
+  for (std::string above = bucket; !above.empty(); above = bucket_of(above))
+    unsynced_.add_directory(path_of(above));
+  unsynced_.add_directory(directory_);
   return {};
 }
 
@@ -189,23 +193,14 @@ Result<void> PartFileWriter::make_bucket(const std::string& bucket) const {
   return {};
 }
 
-Result<void> PartFileWriter::sync(Part& part) {
+// By a second descriptor: rows follow by the first.
+Result<void> PartFileWriter::flush_to_sync_later(Part& part) {
   WEIR_TRY(flush(part));
-  if (part.synced) return {};
-  WEIR_TRY(open(part));
-  if (::fsync(part.descriptor.get()) != 0) return failed("sync", part.file);
-  part.synced = true;
-  if (!part.active && part.descriptor.close() != 0) return failed("close", part.file);
-  return {};
-}
-
-Result<void> PartFileWriter::sync_names() {
-  std::set<std::string> directories;
-  for (std::string bucket : std::exchange(unsynced_buckets_, {})) {
-    for (; !bucket.empty(); bucket = bucket_of(bucket)) directories.insert(bucket);
-    directories.insert(bucket);
-  }
-  for (const std::string& name : directories) WEIR_TRY(sync_directory(path_of(name)));
+  if (!std::exchange(part.unsynced, false)) return {};
+  FileDescriptor second;
+  if (part.descriptor.is_open())
+    second = FileDescriptor(::fcntl(part.descriptor.get(), F_DUPFD_CLOEXEC, 0));
+  unsynced_.add(path_of(part.file.hidden_name), std::move(second));
   return {};
 }
 
@@ -224,10 +219,14 @@ Result<void> PartFileWriter::finish_parts(Rolls rolls) {
 }
 
 Result<void> PartFileWriter::finish_part(Part& part) {
-  WEIR_TRY(sync(part));
+  WEIR_TRY(flush(part));
   finished_.push_back({part.file, part.in_snapshot});
   if (std::exchange(part.active, false)) --active_parts_;
   part.made = false;  // finished_ has it
+  if (std::exchange(part.unsynced, false)) {
+    unsynced_.add(path_of(part.file.hidden_name), std::move(part.descriptor));
+    if (unsynced_.open_files() > open_unsynced_max) WEIR_TRY(unsynced_.sync());
+  }
   if (part.descriptor.close() != 0) return failed("close", part.file);
   return {};
 }

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file_descriptor.h"
@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "dataflow/connectors/part_files.h"
 #include "dataflow/connectors/rolling_policy.h"
+#include "dataflow/connectors/unsynced_files.h"
 
 namespace weir {
 
@@ -37,7 +38,8 @@ struct PartFileWriterState {
 // buckets only some have a buffer and an open file at a time.
 //
 // At a barrier, snapshot() and prepare_commit() may come in either order: what they return is
-// everything so far, and none of it twice. Files that neither has returned are removed by the
+// everything so far, and none of it twice. It is durable once what take_unsynced() returns then has
+// been synced, for which the writer is not needed. Files that neither has returned are removed by the
 // destructor. After a restore, what was in progress is cut to its valid length and finished at once,
 // so it is among the next committables.
 //
@@ -76,10 +78,12 @@ class PartFileWriter {
   // Finishes the files that are old or inactive.
   [[nodiscard]] Result<void> roll_by_time(ProcessingTime now);
 
-  // What has been finished since the last call, durable, and what the policy finishes now.
+  // What has been finished since the last call, and what the policy finishes now.
   [[nodiscard]] Result<std::vector<PartFile>> prepare_commit();
-  // What is in progress, durable.
+  // What is in progress.
   [[nodiscard]] Result<PartFileWriterState> snapshot();
+  // Of all that the two have returned, what has not been handed over before.
+  [[nodiscard]] UnsyncedFiles take_unsynced() { return std::exchange(unsynced_, {}); }
   // No rows follow: finishes everything.
   [[nodiscard]] Result<void> finish();
 
@@ -93,7 +97,7 @@ class PartFileWriter {
     FileDescriptor descriptor;       // none before the first flush, and while it is at rest
     bool active = false;             // has a buffer; and a descriptor, once it was flushed
     bool made = false;               // the file
-    bool synced = false;             // what has been flushed
+    bool unsynced = false;           // flushed to, and not in unsynced_
     bool in_snapshot = false;        // a checkpoint may refer to it
   };
   struct FinishedPart {
@@ -111,8 +115,7 @@ class PartFileWriter {
   [[nodiscard]] Result<void> flush(Part& part);
   [[nodiscard]] Result<void> open(Part& part);
   [[nodiscard]] Result<void> make_bucket(const std::string& bucket) const;
-  [[nodiscard]] Result<void> sync(Part& part);
-  [[nodiscard]] Result<void> sync_names();
+  [[nodiscard]] Result<void> flush_to_sync_later(Part& part);
   template <class Rolls>
   [[nodiscard]] Result<void> finish_parts(Rolls rolls);
   [[nodiscard]] Result<void> finish_part(Part& part);
@@ -134,8 +137,8 @@ class PartFileWriter {
   std::size_t active_parts_ = 0;
   ProcessingTime rolls_from_ = ProcessingTime::max();  // not later than any part's
   bool has_checkpoints_ = false;
-  std::set<std::string> unsynced_buckets_;  // where files were made since sync_names()
-  std::vector<FinishedPart> finished_;      // and not handed over
+  std::vector<FinishedPart> finished_;  // and not handed over
+  UnsyncedFiles unsynced_;
 };
 
 }  // namespace weir

@@ -16,6 +16,19 @@ std::size_t adapted_rows(std::size_t rows, std::size_t asked, std::chrono::nanos
   return rows;
 }
 
+// What a sink has written may be made durable by user code.
+MakeDurable take_unsynced(SinkOperator& sink, const std::string& operator_name) {
+  auto unsynced = sink.take_unsynced();
+  if (!unsynced) return {};
+  return [unsynced = std::move(unsynced), operator_name]() -> Result<void> {
+    try {
+      return unsynced();
+    } catch (...) {
+      return user_code_error(operator_name);
+    }
+  };
+}
+
 }  // namespace
 
 OperatorChain::OperatorChain(const ChainSpec& spec, std::vector<OperatorContext> contexts,
@@ -233,13 +246,16 @@ Result<StepResult> OperatorChain::process_control(Stage& stage, InputPort port,
 // Barriers keep their order, so the first snapshot that this stage is not in yet is the one.
 Result<void> OperatorChain::snapshot(Stage& stage, CheckpointId checkpoint, const Clock& clock) {
   auto at = std::ranges::find(snapshots_, checkpoint, &Snapshot::checkpoint);
-  if (at == snapshots_.end()) at = snapshots_.insert(at, Snapshot{checkpoint, {}, {}, {}});
+  if (at == snapshots_.end()) at = snapshots_.insert(at, Snapshot{checkpoint, {}, {}, {}, {}});
   const MonotonicTime begin = clock.now();
   WEIR_TRY(stage.op->prepare_snapshot(checkpoint));
   if (stage.spec->role == StageRole::sink) {
-    auto committables = static_cast<SinkOperator&>(*stage.op).prepare_commit();
+    auto& sink = static_cast<SinkOperator&>(*stage.op);
+    auto committables = sink.prepare_commit();
     if (!committables) return committables.error();
     at->commits.push_back({stage.spec->node, std::move(*committables)});
+    if (auto unsynced = take_unsynced(sink, stage.spec->operator_name))
+      at->to_make_durable.push_back(std::move(unsynced));
   }
   if (stage.splits != nullptr)
     *stage.splits = static_cast<const SourceOperator&>(*stage.op).snapshot_splits();
@@ -407,9 +423,16 @@ Result<std::vector<OperatorChain::SinkCommit>> OperatorChain::prepare_commit() {
   std::vector<SinkCommit> commits;
   for (Stage& stage : stages_) {
     if (stage.spec->role != StageRole::sink) continue;
-    auto committables = static_cast<SinkOperator&>(*stage.op).prepare_commit();
-    if (!committables) return committables.error();
-    commits.push_back({stage.spec->node, std::move(*committables)});
+    auto& sink = static_cast<SinkOperator&>(*stage.op);
+    try {
+      auto committables = sink.prepare_commit();
+      if (!committables) return committables.error();
+      commits.push_back({stage.spec->node, std::move(*committables)});
+      if (const auto unsynced = take_unsynced(sink, stage.spec->operator_name))
+        WEIR_TRY(unsynced());
+    } catch (...) {
+      return user_code_error(stage.spec->operator_name);
+    }
   }
   return commits;
 }

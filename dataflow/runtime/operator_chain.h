@@ -79,7 +79,7 @@ class OperatorChain {
   // All state of a stage, without a barrier: for when nothing is under way.
   [[nodiscard]] Result<FrozenState> freeze(std::size_t stage);
 
-  // What the chain's sinks have written, by stage. Requires ended().
+  // What the chain's sinks have written, by stage; durable. Waits for the disk. Requires ended().
   struct SinkCommit {
     NodeId node;
     std::vector<Committable> committables;
@@ -95,7 +95,8 @@ class OperatorChain {
     CheckpointId checkpoint;
     std::vector<StageSnapshot> stages;
     std::vector<SinkCommit> commits;
-    std::chrono::nanoseconds sync_time{};  // that the task stood still for it
+    std::vector<MakeDurable> to_make_durable;  // before any of it is reported
+    std::chrono::nanoseconds sync_time{};      // that the task stood still for it
   };
   [[nodiscard]] std::optional<Snapshot> take_snapshot();
 

@@ -97,7 +97,8 @@ TaskCore::TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& enviro
       chain_(spec, std::move(wiring.contexts), exchanges_, pool_, metrics),
       aligner_(make_aligner(wiring.input_channels.size(), wiring.checkpoint_mode)),
       loop_markers_(make_loop_markers(wiring.input_channels.size())),
-      is_source_(spec.stages.front().role == StageRole::source) {
+      is_source_(spec.stages.front().role == StageRole::source),
+      splits_overtake_barriers_(wiring.splits_overtake_barriers) {
   if (!wiring.restored.empty()) chain_.restore(std::move(wiring.restored));
   WEIR_CHECK(is_source_ == wiring.input_channels.empty());
   measure_windows();
@@ -136,7 +137,8 @@ void TaskCore::add_credit(std::uint32_t exchange, std::uint32_t consumer, std::u
 
 Result<void> TaskCore::add_split(Split split) {
   WEIR_CHECK(splits_ == SplitState::asked && !held_split_);
-  if (!triggered_.empty() || chain_.head_is_busy()) {
+  const bool behind_barrier = !triggered_.empty() || chain_.head_is_busy();
+  if (behind_barrier && !splits_overtake_barriers_) {
     held_split_ = HeldSplit{std::move(split), triggered_.size()};
     return {};
   }

@@ -77,6 +77,8 @@ class TaskCore {
     std::uint64_t random_seed = 0;
     CheckpointMode checkpoint_mode = CheckpointMode::exactly_once;
     std::vector<RestoredState> restored = {};  // one per stage, or none
+    // A planted bug, which the simulation must find: a split that comes behind a barrier is taken as if before it.
+    bool splits_overtake_barriers = false;
   };
 
   // All that is referred to outlives the core.
@@ -178,6 +180,7 @@ class TaskCore {
   bool restored_as_finished_ = false;
   bool end_announced_ = false;
   bool is_source_;
+  bool splits_overtake_barriers_;
   bool source_ended_ = false;
   SplitState splits_ = SplitState::unasked;
   ProcessingTime ask_split_at_{};  // when waiting

@@ -275,5 +275,30 @@ TEST_F(ExecutionGraphTest, random_events_never_break_the_invariants) {
   }
 }
 
+TEST_F(ExecutionGraphTest, only_removes_output_if_that_is_its_purpose) {
+  const JobGraph graph = small_graph();
+  ExecutionGraph remover(graph, pipelined_regions(graph).front(), ExecutionPurpose::remove_output);
+  EXPECT_TRUE(has<AskForSlots>(remover.on_start()));
+  EXPECT_TRUE(has<StartHosts>(remover.on_slots_granted()));
+  EXPECT_TRUE(has<OpenAllCoordinators>(remover.on_hosts_started()));
+  const auto opened =
+      remover.on_coordinator_opened(sink, none);  // that of the source is not needed
+  EXPECT_TRUE(has<Abort>(opened));
+  EXPECT_FALSE(has<DeployAllTasks>(opened));
+  EXPECT_TRUE(has<EndExecution>(remover.on_aborted(sink)));
+  EXPECT_EQ(remover.state(), JobState::canceled);
+}
+
+TEST_F(ExecutionGraphTest, that_cannot_open_the_output_to_remove_it_ends_all_the_same) {
+  const JobGraph graph = small_graph();
+  ExecutionGraph remover(graph, pipelined_regions(graph).front(), ExecutionPurpose::remove_output);
+  (void)remover.on_start();
+  (void)remover.on_slots_granted();
+  (void)remover.on_hosts_started();
+  EXPECT_TRUE(has<Abort>(remover.on_coordinator_opened(sink, boom)));
+  EXPECT_TRUE(has<EndExecution>(remover.on_aborted(sink)));
+  EXPECT_EQ(remover.state(), JobState::failed);
+}
+
 }  // namespace
 }  // namespace weir

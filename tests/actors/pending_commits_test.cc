@@ -39,5 +39,16 @@ TEST(PendingCommits, of_a_region_that_begins_again_are_forgotten) {
   EXPECT_EQ(pending.up_to({4}, {9}), one(4));
 }
 
+TEST(PendingCommits, know_how_much_a_sink_has_to_commit) {
+  PendingCommits pending;
+  EXPECT_EQ(pending.bytes_of(sink), 0U);
+  pending.add(sink, {1}, {{Bytes(100)}});
+  pending.add(sink, {2}, {{Bytes(20)}, {Bytes(3)}});
+  pending.add({4}, {1}, {{Bytes(1'000)}});
+  EXPECT_EQ(pending.bytes_of(sink), 123U + 3 * 4);
+  pending.on_committed(sink, {1});
+  EXPECT_EQ(pending.bytes_of(sink), 23U + 2 * 4);
+}
+
 }  // namespace
 }  // namespace weir

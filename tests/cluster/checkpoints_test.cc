@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -79,11 +82,16 @@ class Checkpoints : public testing::Test {
     EXPECT_EQ(outcome.state, JobState::finished)
         << (outcome.error ? outcome.error->message : std::string());
     EXPECT_EQ(sorted_output(output()), rows);
-    for (const auto& entry : fs::recursive_directory_iterator(output()))
-      EXPECT_FALSE(entry.path().filename().string().starts_with('.')) << entry.path();
+    EXPECT_EQ(hidden_files(), 0U);
     EXPECT_TRUE(soon([&] { return files_below(directory()) == 0; }))
         << "checkpoints of a finished job stay";
     EXPECT_TRUE(cluster_.has_task_processes(0));
+  }
+  [[nodiscard]] std::size_t hidden_files() const {
+    std::size_t hidden = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(output()))
+      hidden += entry.path().filename().string().starts_with('.') ? 1U : 0U;
+    return hidden;
   }
   // The newest checkpoint's directory.
   [[nodiscard]] fs::path newest(JobId job) const {
@@ -129,6 +137,106 @@ TEST_P(GoldenJob, gives_the_same_rows_when_its_processes_are_killed) {
 
 INSTANTIATE_TEST_SUITE_P(EachOf, GoldenJob, testing::Values("words", "timers", "rules", "join"),
                          [](const auto& test) { return test.param; });
+
+// The apps read files in many small splits: readers ask for one all the time, also while barriers are under way.
+class GoldenApp : public Checkpoints {
+ protected:
+  static constexpr std::size_t input_bytes = std::size_t{16} << 20;
+
+  // Rows but for headers, of which each part file has one.
+  [[nodiscard]] static std::vector<std::string> rows_in(const std::string& directory) {
+    auto rows = sorted_output(directory);
+    std::erase_if(rows, [](const std::string& row) { return row.starts_with("window_start,"); });
+    return rows;
+  }
+  // In one process, undisturbed.
+  std::vector<std::string> rows_of(Command command) {
+    const std::string here = cluster_.file("here");
+    command.insert(command.end(), {"--parallelism", "2", "--output", here});
+    const auto ran = run_program(command.front(), {command.begin() + 1, command.end()});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return rows_in(here);
+  }
+  // Up to three kills, each behind a checkpoint; a fast machine may be done before the third.
+  void expect_rows_whatever_is_killed(Command command, const std::vector<std::string>& rows) {
+    const std::uint64_t seed = fresh_seed();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const std::string parallelism = std::to_string(1 + random.below(4));
+    command.insert(command.end(), {"--split-size", "4KB", "--output", output(), "--parallelism",
+                                   parallelism, "--checkpoint-interval", "50ms", "--checkpoint-dir",
+                                   directory(), "--restart-strategy", "fixed-delay",
+                                   "--restart-attempts", "1000", "--restart-delay", "50ms"});
+    const JobId id = cluster_.submit(command);
+    std::uint64_t completed = 0;
+    for (std::uint32_t kills = 0; kills < 3; ++kills) {
+      JobDetails details;
+      ASSERT_TRUE(soon([&] {
+        details = cluster_.details(id);
+        const bool goes_on = details.restores == kills &&
+                             details.checkpoints.counts.completed > completed &&
+                             details.status.state == JobState::running;
+        return goes_on || is_terminal(details.status.state);
+      }));
+      if (is_terminal(details.status.state)) break;
+      completed = details.checkpoints.counts.completed;
+      const auto processes = cluster_.task_processes();
+      if (!processes.empty()) ::kill(processes[random.below(processes.size())], SIGKILL);
+      ASSERT_TRUE(soon([&] {
+        details = cluster_.details(id);
+        return details.restores > kills || is_terminal(details.status.state);
+      }));
+    }
+    const JobOutcome outcome = cluster_.outcome(id);
+    EXPECT_EQ(outcome.state, JobState::finished)
+        << (outcome.error ? outcome.error->message : std::string());
+    EXPECT_GE(cluster_.details(id).restores, 1U) << "the job was over before it was disturbed";
+    EXPECT_EQ(outcome.progress.late_records_dropped, 0U);
+    EXPECT_EQ(rows_in(output()), rows);
+    EXPECT_EQ(hidden_files(), 0U);
+  }
+};
+
+TEST_F(GoldenApp, word_count_gives_the_same_rows_when_its_processes_are_killed) {
+  const std::string data = std::string(WEIR_SOURCE_DIR) + "/apps/data/word_count/";
+  const std::string poem = read_file(data + "poem.txt") + "\n";
+  const std::size_t times = input_bytes / poem.size();
+  {
+    std::ofstream text(cluster_.file("text.txt"));
+    for (std::size_t i = 0; i < times; ++i) text << poem;
+  }
+  const Command command{app("word_count"), "--input", cluster_.file("text.txt")};
+  std::vector<std::string> counted;
+  for (const std::string& row : expected_rows(data + "expected.csv")) {
+    const std::size_t comma = row.find(',');
+    const std::uint64_t in_poem = std::stoull(row.substr(comma + 1));
+    counted.push_back(row.substr(0, comma + 1) + std::to_string(in_poem * times));
+  }
+  ASSERT_EQ(rows_of(command), counted);
+  expect_rows_whatever_is_killed(command, counted);
+}
+
+TEST_F(GoldenApp, hourly_visitors_gives_the_same_rows_when_its_processes_are_killed) {
+  const std::string data = std::string(WEIR_SOURCE_DIR) + "/apps/data/hourly_visitors/";
+  {
+    std::ofstream log(cluster_.file("access.log"));
+    constexpr int lines = input_bytes / 75;
+    for (int i = 0; i < lines; ++i) {
+      const int second = static_cast<int>(std::int64_t{i} * 86'400 / lines);  // of a day
+      std::array<char, 100> line{};
+      std::snprintf(
+          line.data(), line.size(),
+          "10.%d.%d.%d - - [17/May/2015:%02d:%02d:%02d +0000] \"GET / HTTP/1.1\" 200 512\n", i % 3,
+          i / 3 % 4, i % 251, second / 3600, second / 60 % 60, second % 60);
+      log << line.data();
+    }
+  }
+  const Command command{app("hourly_visitors"), "--input", cluster_.file("access.log"), "--regions",
+                        data + "regions.csv"};
+  const auto rows = rows_of(command);
+  ASSERT_EQ(rows.size(), 24U * 3U) << "plain, hills and summit, each hour";
+  expect_rows_whatever_is_killed(command, rows);
+}
 
 TEST_F(Checkpoints, twenty_kills_of_processes_and_workers_change_no_row) {
   const std::uint64_t seed = fresh_seed();
@@ -226,6 +334,122 @@ TEST_F(Checkpoints, are_not_kept_when_a_job_is_cancelled_unless_that_is_wanted) 
       EXPECT_TRUE(soon([&] { return files_below(directory()) == 0; }));
     }
   }
+}
+
+class KeptCheckpoint : public Checkpoints {
+ protected:
+  // A job that is cancelled once it has checkpoints, and the directory of these.
+  std::string cancelled_job(const std::string& name, const std::string& records,
+                            std::uint64_t parallelism) {
+    Command command = job(name, records, parallelism);
+    command.insert(command.end(), {"--checkpoint-retention", "retain-on-cancellation"});
+    const JobId id = cluster_.submit(command);
+    EXPECT_TRUE(has_completed(id, 3));
+    cluster_.cancel(id);
+    EXPECT_EQ(cluster_.outcome(id).state, JobState::canceled);
+    return directory() + "/" + to_string(id);
+  }
+  // Its checkpoints go elsewhere, so that what becomes of those it began from can be seen.
+  [[nodiscard]] Command job_from(const std::string& kept, const std::string& name,
+                                 const std::string& records, std::uint64_t parallelism) const {
+    Command command = job(name, records, parallelism);
+    std::ranges::replace(command, directory(), directory() + "-of-second");
+    command.insert(command.end(), {"--from", kept});
+    return command;
+  }
+  void expect_rows_and_kept(JobId id, const std::vector<std::string>& rows, const std::string& kept,
+                            std::size_t files) {
+    const JobOutcome outcome = cluster_.outcome(id);
+    EXPECT_EQ(outcome.state, JobState::finished)
+        << (outcome.error ? outcome.error->message : std::string());
+    EXPECT_EQ(sorted_output(output()), rows);
+    EXPECT_EQ(hidden_files(), 0U);
+    EXPECT_EQ(files_below(kept), files);
+  }
+};
+
+class KeptCheckpointOf : public KeptCheckpoint, public testing::WithParamInterface<std::string> {};
+
+TEST_P(KeptCheckpointOf, is_where_another_job_goes_on_at_another_parallelism) {
+  const auto rows = expected(GetParam(), "6000");
+  const std::string kept = cancelled_job(GetParam(), "6000", 2);
+  const std::size_t files = files_below(kept);
+  ASSERT_GT(files, 0U);
+  for (const auto& row : sorted_output(output()))
+    EXPECT_TRUE(std::ranges::binary_search(rows, row)) << row;
+  const JobId id = cluster_.submit(job_from(kept, GetParam(), "6000", 3));
+  ASSERT_TRUE(is_up(id));
+  EXPECT_GE(cluster_.details(id).restores, 1U);
+  expect_rows_and_kept(id, rows, kept, files);
+}
+
+INSTANTIATE_TEST_SUITE_P(EachJob, KeptCheckpointOf,
+                         testing::Values("words", "timers", "rules", "join"),
+                         [](const auto& test) { return test.param; });
+
+// A first checkpoint of its own never comes: what it began from is all that there is.
+TEST_F(KeptCheckpoint, is_gone_back_to_as_long_as_the_second_job_has_none_of_its_own) {
+  const auto rows = expected("join", "6000");
+  const std::string kept = cancelled_job("join", "6000", 2);
+  const std::size_t files = files_below(kept);
+  Command command = job_from(kept, "join", "6000", 1);
+  std::ranges::replace(command, std::string("100ms"), std::string("1h"));
+  const JobId id = cluster_.submit(command);
+  for (std::uint32_t kills = 0; kills < 2; ++kills) {
+    ASSERT_TRUE(is_up(id));
+    for (const pid_t process : cluster_.task_processes()) ::kill(process, SIGKILL);
+    ASSERT_TRUE(soon([&] { return cluster_.details(id).restores == kills + 2; }));
+  }
+  expect_rows_and_kept(id, rows, kept, files);
+}
+
+TEST_F(KeptCheckpoint, is_one_that_a_cancelled_second_job_leaves_as_it_was) {
+  const auto rows = expected("join", "6000");
+  const std::string kept = cancelled_job("join", "6000", 2);
+  const std::size_t files = files_below(kept);
+  Command command = job_from(kept, "join", "6000", 2);
+  std::ranges::replace(command, std::string("100ms"), std::string("1h"));
+  const JobId second = cluster_.submit(command);
+  ASSERT_TRUE(is_up(second));
+  cluster_.cancel(second);
+  EXPECT_EQ(cluster_.outcome(second).state, JobState::canceled);
+  expect_rows_and_kept(cluster_.submit(job_from(kept, "join", "6000", 2)), rows, kept, files);
+}
+
+TEST_F(KeptCheckpoint, needs_the_output_of_the_job_that_took_it) {
+  const std::string kept = cancelled_job("join", "6000", 2);
+  Command command = job_from(kept, "join", "6000", 2);
+  std::ranges::replace(command, output(), cluster_.file("other"));
+  const JobOutcome outcome = cluster_.outcome(cluster_.submit(command));
+  EXPECT_EQ(outcome.state, JobState::failed);
+  ASSERT_TRUE(outcome.error);
+  EXPECT_THAT(outcome.error->message,
+              AllOf(HasSubstr(cluster_.file("other") + "/"), HasSubstr("No such file")));
+}
+
+TEST_F(KeptCheckpoint, may_lack_the_state_of_a_step_and_the_step) {
+  const auto rows = expected("join", "6000");
+  const std::string kept = cancelled_job("join", "6000", 2);
+  const std::size_t files = files_below(kept);
+  Command command = job_from(kept, "join", "6000", 1);
+  command.insert(command.end(), {"--more-steps", "true"});
+  expect_rows_and_kept(cluster_.submit(command), rows, kept, files);
+}
+
+TEST_F(Checkpoints, leave_no_hidden_files_when_a_job_is_cancelled_while_it_waits_for_its_restart) {
+  Command command = job("join", "100000", 2);
+  std::ranges::replace(command, std::string("50ms"), std::string("1h"));
+  const JobId id = cluster_.submit(command);
+  ASSERT_TRUE(has_completed(id, 2));
+  for (const pid_t process : cluster_.task_processes()) ::kill(process, SIGKILL);
+  ASSERT_TRUE(soon([&] { return cluster_.details(id).status.state == JobState::restarting; }));
+  ASSERT_TRUE(cluster_.has_task_processes(0));
+  ASSERT_GT(hidden_files(), 0U) << "the test would show nothing";
+  cluster_.cancel(id);
+  EXPECT_EQ(cluster_.outcome(id).state, JobState::canceled);
+  EXPECT_EQ(hidden_files(), 0U);
+  EXPECT_TRUE(soon([&] { return files_below(directory()) == 0; }));
+  EXPECT_TRUE(cluster_.has_task_processes(0));
 }
 
 class FrozenWithCheckpoints : public Checkpoints {

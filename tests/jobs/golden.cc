@@ -6,9 +6,12 @@
 //            that stream ends early, so checkpoints have finished tasks
 //   join     pairs of an order and its payment, whichever comes first
 //   lanes    two pipelines that share nothing; the second fails at --fail-at, once
+//
+// With --more-steps, join has two that no checkpoint taken without it knows, one of them with state.
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "actors/launch.h"
 #include "apps/words.h"
@@ -131,6 +134,16 @@ struct Settle {
   }
 };
 
+// Passes on what it has not seen before.
+struct Once {
+  ValueState<bool> seen{};
+
+  void on_element(const Settled& settled, KeyedContext<std::uint64_t, Settled>& ctx) {
+    if (std::exchange(seen.update(), true)) return;
+    ctx.emit(settled);
+  }
+};
+
 // Throws at a record, unless a file says that it has done so before.
 struct FailOnce {
   std::uint64_t at = 0;
@@ -150,6 +163,7 @@ void describe(Job& job) {
   const auto records = job.option<std::uint64_t>("records", "how many of each source", 20'000);
   const auto rate = job.option<double>("rate", "records per second; 0: as fast as can be", 0);
   const auto fail_at = job.option<std::uint64_t>("fail-at", "of lanes: the record it fails at", 0);
+  const auto more_steps = job.option<bool>("more-steps", "of join: see the top", false);
   const auto marker = job.option<std::string>("marker", "of lanes: says that it has failed", "");
   GeneratorOptions options{.count = records};
   if (rate > 0) options.records_per_second = rate;
@@ -200,14 +214,22 @@ void describe(Job& job) {
     auto payments = source("payments", [](std::uint64_t i) {
                       return Payment{i, i * 3};
                     }).key_by(&Payment::order);
-    source("orders",
-           [](std::uint64_t i) {
-             return Order{i, i * 2};
-           })
-        .key_by(&Order::id)
-        .connect(payments)
-        .process("settle", Settle{})
-        .to("out", csv_files(job.output()));
+    auto settled = source("orders",
+                          [](std::uint64_t i) {
+                            return Order{i, i * 2};
+                          })
+                       .key_by(&Order::id)
+                       .connect(payments)
+                       .process("settle", Settle{});
+    if (more_steps) {
+      settled.filter([](const Settled&) { return true; })
+          .named("all")
+          .key_by(&Settled::order)
+          .process("once", Once{})
+          .to("out", csv_files(job.output()));
+    } else {
+      settled.to("out", csv_files(job.output()));
+    }
   } else {
     source("first", FailOnce{})
         .key_by(std::identity{})

@@ -1,16 +1,21 @@
 // Checkpoints and restarts under random interleavings and failures. A failing run prints its seed; WEIR_SIM_SEED=N
 // replays it.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "actors/run.h"
 #include "dataflow/api/weir.h"
+#include "dataflow/connectors/index_reader.h"
 #include "snapshot/memory_snapshot_storage.h"
 #include "tests/support/sim_cluster.h"
 
@@ -33,6 +38,11 @@ std::vector<std::uint64_t> seeds(std::uint64_t count) {
 struct Ledger {
   std::map<std::pair<std::uint64_t, std::int64_t>, int> rows;
   std::map<std::uint64_t, int> commits;
+  std::set<std::uint64_t> durable;
+  bool commits_what_is_not_durable = false;
+  int syncs_that_fail = 0;  // every third of the first
+  std::uint64_t syncs = 0;
+  bool is_open = false;  // a committer was prepared or restored, and neither finished nor aborted
   bool tells_commits_apart = true;
   std::uint64_t last_id = 0;
 };
@@ -55,27 +65,50 @@ class LedgerWriter final : public SinkOperator {
   [[nodiscard]] Result<std::vector<Committable>> prepare_commit() override {
     if (parcel_.rows.empty()) return std::vector<Committable>{};
     parcel_.id = ++ledger_->last_id;
+    unsynced_ = parcel_.id;
     return std::vector<Committable>{{to_bytes(std::exchange(parcel_, {}))}};
+  }
+  [[nodiscard]] MakeDurable take_unsynced() override {
+    if (!unsynced_) return {};
+    return [ledger = ledger_, id = *std::exchange(unsynced_, {})]() -> Result<void> {
+      if (++ledger->syncs % 3 == 0 && ledger->syncs_that_fail-- > 0)
+        return Error{Errc::output_failed, "injected"};
+      ledger->durable.insert(id);
+      return {};
+    };
   }
 
  private:
   Ledger* ledger_;
   Parcel parcel_;
+  std::optional<std::uint64_t> unsynced_;
 };
 
 class LedgerCommitter final : public SinkCommitter {
  public:
   explicit LedgerCommitter(Ledger* ledger) : ledger_(ledger) {}
-  [[nodiscard]] Result<void> prepare() override { return {}; }
+  [[nodiscard]] Result<void> prepare() override {
+    ledger_->is_open = true;
+    return {};
+  }
+  [[nodiscard]] Result<void> restore(const std::vector<Committable>& pending) override {
+    ledger_->is_open = true;
+    return commit(pending);
+  }
+  [[nodiscard]] Result<void> finish() override {
+    ledger_->is_open = false;
+    return {};
+  }
   [[nodiscard]] Result<void> commit(const std::vector<Committable>& committables) override {
     for (const auto& one : committables) {
       const auto parcel = *from_bytes<Parcel>(one.bytes);
+      if (!ledger_->durable.contains(parcel.id)) ledger_->commits_what_is_not_durable = true;
       if (++ledger_->commits[parcel.id] > 1 && ledger_->tells_commits_apart) continue;
       for (const auto& row : parcel.rows) ++ledger_->rows[row];
     }
     return {};
   }
-  void abort() override {}
+  void abort() override { ledger_->is_open = false; }
 
  private:
   Ledger* ledger_;
@@ -110,6 +143,8 @@ std::shared_ptr<const PhysicalPlan> counting_plan(Ledger& ledger, std::uint32_t 
 
 // Each key's counts from 1 on, once each.
 testing::AssertionResult is_exact(const Ledger& ledger) {
+  if (ledger.commits_what_is_not_durable)
+    return testing::AssertionFailure() << "something was committed that was not durable";
   if (ledger.rows.size() != record_count)
     return testing::AssertionFailure() << ledger.rows.size() << " different rows";
   for (const auto& [row, times] : ledger.rows) {
@@ -148,10 +183,63 @@ class FailsNowAndThen : public FaultInjection {
   int left_;
 };
 
+// Numbers in splits of a few, so that readers ask for one all the time, also while barriers are under way.
+class FewNumbersReader final : public IndexReader {
+ protected:
+  [[nodiscard]] Result<Poll> read(IndexSplit& split, Outputs& out) override {
+    out.port<std::uint64_t>().push(std::uint64_t{split.next});
+    advance(split, 1);
+    return Poll{PollResult::more};
+  }
+};
+
+struct ManySplits {
+  using value_type = std::uint64_t;
+  static constexpr std::uint64_t records_per_split = 4;
+
+  [[nodiscard]] std::string describe() const { return "many splits"; }
+  [[nodiscard]] Result<void> check() const { return {}; }
+  [[nodiscard]] bool bounded() const { return true; }
+  [[nodiscard]] std::unique_ptr<SplitEnumerator> make_enumerator() const {
+    return enumerate_list([](std::uint32_t) -> Result<SplitList> {
+      return contiguous_index_splits(record_count, record_count / records_per_split);
+    });
+  }
+  [[nodiscard]] std::unique_ptr<SourceOperator> make_reader() const {
+    return std::make_unique<FewNumbersReader>();
+  }
+};
+
+std::shared_ptr<const PhysicalPlan> many_splits_plan(Ledger& ledger, std::uint32_t parallelism,
+                                                     bool chaining) {
+  Job job("sim");
+  job.source("numbers", ManySplits{})
+      .key_by([](std::uint64_t n) { return n % key_count; })
+      .count("count")
+      .to("ledger", LedgerSink{&ledger});
+  auto plan = make_plan(job, {.parallelism = parallelism, .chaining = chaining});
+  EXPECT_TRUE(plan.has_value()) << plan.error().message;
+  return *plan;
+}
+
 struct SimRun {
   SimResult result;
   Ledger ledger;
 };
+
+// The job is busy all the time, so timers come among its steps.
+void run_many_splits(std::uint64_t seed, FaultInjection* faults, SimRun& run) {
+  Random random(seed);
+  JobSettings settings = settings_for(random);
+  settings.checkpoints.interval = Duration{10 + static_cast<int>(random.below(40))};
+  SimCluster cluster({.seed = seed,
+                      .faults = faults,
+                      .steps_per_timer = 50 + random.below(200),
+                      .settings = settings,
+                      .snapshot_storage = std::make_shared<MemorySnapshotStorage>()});
+  run.result = cluster.run(many_splits_plan(
+      run.ledger, 1 + static_cast<std::uint32_t>(random.below(3)), random.below(2) == 0));
+}
 
 void run_one(std::uint64_t seed, std::uint32_t workers, FaultInjection* faults, WorkerFault fault,
              SimRun& run) {
@@ -195,17 +283,113 @@ TEST(SimulatedCheckpoints, commit_each_row_once_when_workers_die_or_freeze) {
   }
 }
 
-template <class Bug>
-bool is_found_within_200_seeds() {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    Bug bug(seed);
+TEST(SimulatedCheckpoints, commit_each_row_once_when_splits_and_barriers_cross) {
+  for (const std::uint64_t seed : seeds(200)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    FailsNowAndThen faults(seed, 5);
     SimRun run;
-    run.ledger.tells_commits_apart = Bug::tells_commits_apart;
-    run_one(seed, 1, &bug, WorkerFault::none, run);
+    run_many_splits(seed, &faults, run);
+    ASSERT_TRUE(run.result.outcome.has_value()) << "stuck after " << run.result.steps << " steps";
+    ASSERT_EQ(run.result.outcome->state, JobState::finished)
+        << (run.result.outcome->error ? run.result.outcome->error->message : "");
+    ASSERT_TRUE(is_exact(run.ledger));
+  }
+}
+
+TEST(SimulatedCheckpoints, commit_each_row_once_when_output_cannot_be_synced_now_and_then) {
+  for (const std::uint64_t seed : seeds(50)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    FailsNowAndThen faults(seed, 1);
+    SimRun run;
+    run.ledger.syncs_that_fail = 3;
+    run_one(seed, 1, &faults, WorkerFault::none, run);
+    ASSERT_TRUE(run.result.outcome.has_value()) << "stuck after " << run.result.steps << " steps";
+    ASSERT_EQ(run.result.outcome->state, JobState::finished)
+        << (run.result.outcome->error ? run.result.outcome->error->message : "");
+    ASSERT_LT(run.ledger.syncs_that_fail, 3);
+    ASSERT_TRUE(is_exact(run.ledger));
+  }
+}
+
+// Most steps of these jobs are heartbeats while they wait for a restart.
+TEST(SimulatedCheckpoints, leave_nothing_when_the_job_is_cancelled_at_any_step) {
+  std::uint64_t cancelled = 0;
+  for (const std::uint64_t seed : seeds(200)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    JobSettings settings = settings_for(random);
+    settings.restarts = FixedDelayRestart{.attempts = 1'000, .delay = Duration{60'000}};
+    FailsNowAndThen faults(seed, 50);
+    const auto storage = std::make_shared<MemorySnapshotStorage>();
+    SimRun run;
+    SimCluster cluster({.seed = seed,
+                        .workers = 2,
+                        .faults = &faults,
+                        .cancel_at_step = random.below(6'000),
+                        .settings = settings,
+                        .snapshot_storage = storage});
+    run.result =
+        cluster.run(counting_plan(run.ledger, 1 + static_cast<std::uint32_t>(random.below(3)),
+                                  random.below(2) == 0),
+                    seed % 2 == 0 ? WorkerFault::none : WorkerFault::dies, random.below(3'000));
+    ASSERT_TRUE(run.result.outcome.has_value()) << "stuck after " << run.result.steps << " steps";
+    if (run.result.outcome->state == JobState::canceled) ++cancelled;
+    EXPECT_FALSE(run.ledger.is_open) << "nobody has removed the output";
+    EXPECT_THAT(storage->files(), testing::IsEmpty());
+  }
+  EXPECT_TRUE(cancelled > 100 || std::getenv("WEIR_SIM_SEED") != nullptr) << cancelled;
+}
+
+struct SlowDisk final : FaultInjection {
+  explicit SlowDisk(std::uint64_t seed) : random_(seed) {}
+  [[nodiscard]] bool delays_writing() override { return random_.below(50) != 0; }
+
+ private:
+  Random random_;
+};
+
+// A checkpoint is under way nearly all the time.
+TEST(SimulatedCheckpoints, leave_no_file_that_is_being_written_when_the_job_is_cancelled) {
+  for (const std::uint64_t seed : seeds(200)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    JobSettings settings = settings_for(random);
+    settings.checkpoints.interval = Duration{10};
+    settings.checkpoints.inline_threshold_bytes = 0;
+    const auto storage = std::make_shared<MemorySnapshotStorage>();
+    SlowDisk disk(seed);
+    SimRun run;
+    SimCluster cluster({.seed = seed,
+                        .faults = &disk,
+                        .cancel_at_step = 200 + random.below(2'000),
+                        .steps_per_timer = 20,
+                        .settings = settings,
+                        .snapshot_storage = storage});
+    run.result = cluster.run(many_splits_plan(run.ledger, 2, random.below(2) == 0));
+    ASSERT_TRUE(run.result.outcome.has_value()) << "stuck after " << run.result.steps << " steps";
+    ASSERT_EQ(run.result.outcome->state, JobState::canceled);
+    EXPECT_THAT(storage->files(), testing::IsEmpty());
+  }
+}
+
+template <class Run>
+bool is_found_within_200_seeds(Run run_seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SimRun run;
+    run_seed(seed, run);
     const bool well = run.result.outcome && run.result.outcome->state == JobState::finished;
     if (!well || !is_exact(run.ledger)) return true;
   }
   return false;
+}
+
+template <class Bug>
+bool is_found_within_200_seeds() {
+  return is_found_within_200_seeds([](std::uint64_t seed, SimRun& run) {
+    Bug bug(seed);
+    run.ledger.tells_commits_apart = Bug::tells_commits_apart;
+    run_one(seed, 1, &bug, WorkerFault::none, run);
+  });
 }
 
 struct CommitsTwice final : FailsNowAndThen {
@@ -224,6 +408,27 @@ struct RestoresTheOneBefore final : FailsNowAndThen {
 };
 TEST(SimulatedCheckpoints, find_a_stale_restore) {
   EXPECT_TRUE(is_found_within_200_seeds<RestoresTheOneBefore>());
+}
+
+// It would be in the snapshots of both the enumerator and the reader, and be read twice.
+struct SplitsOvertakeBarriers final : FailsNowAndThen {
+  explicit SplitsOvertakeBarriers(std::uint64_t seed) : FailsNowAndThen(seed, 5) {}
+  [[nodiscard]] bool splits_overtake_barriers() override { return true; }
+};
+TEST(SimulatedCheckpoints, find_a_split_that_overtakes_a_barrier) {
+  EXPECT_TRUE(is_found_within_200_seeds([](std::uint64_t seed, SimRun& run) {
+    SplitsOvertakeBarriers bug(seed);
+    run_many_splits(seed, &bug, run);
+  }));
+}
+
+struct AcknowledgesWhatIsNotDurable final : FailsNowAndThen {
+  static constexpr bool tells_commits_apart = true;
+  explicit AcknowledgesWhatIsNotDurable(std::uint64_t seed) : FailsNowAndThen(seed, 0) {}
+  [[nodiscard]] bool acknowledges_what_is_not_durable() override { return true; }
+};
+TEST(SimulatedCheckpoints, find_output_that_is_committed_before_it_is_durable) {
+  EXPECT_TRUE(is_found_within_200_seeds<AcknowledgesWhatIsNotDurable>());
 }
 
 // Checkpoints time out, which is not tolerated; the job never gets on.

@@ -285,5 +285,32 @@ TEST(LatestCheckpoint, storage_that_fails_is_an_error) {
   EXPECT_FALSE(latest_whole(storage, "job"));
 }
 
+TEST(CheckpointInADirectory, is_that_directory_or_the_newest_whole_one_of_a_job) {
+  MemorySnapshotStorage storage;
+  const auto older = stored(storage, keyed_instances(1), {1});
+  const auto newer = stored(storage, keyed_instances(1), {2});
+  EXPECT_EQ(checkpoint_in(storage, older.directory)->checkpoint, older);
+  EXPECT_EQ(checkpoint_in(storage, job_directory({1}))->checkpoint, newer);
+  ASSERT_TRUE(storage.remove(newer.directory + "/task-0-0-attempt-1"));
+  const auto found = *checkpoint_in(storage, job_directory({1}));
+  EXPECT_EQ(found.checkpoint, older);
+  EXPECT_EQ(found.passed_over.size(), 1U);
+  EXPECT_FALSE(checkpoint_in(storage, newer.directory)) << "this one and no other is meant";
+}
+
+TEST(CheckpointInADirectory, that_has_none_is_an_error_that_says_why) {
+  MemorySnapshotStorage storage;
+  EXPECT_THAT(checkpoint_in(storage, "nowhere").error().message,
+              HasSubstr("there is no directory memory:/nowhere"));
+  ASSERT_TRUE(storage.make_directories("job/shared"));
+  EXPECT_THAT(checkpoint_in(storage, "job").error().message,
+              HasSubstr("memory:/job holds no checkpoint"));
+  ASSERT_TRUE(storage.make_directories("job/chk-1"));
+  for (const char* directory : {"job", "job/chk-1"}) {
+    EXPECT_THAT(checkpoint_in(storage, directory).error().message,
+                HasSubstr("memory:/job/chk-1 has no _metadata: it was never completed"));
+  }
+}
+
 }  // namespace
 }  // namespace weir

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <stdexcept>
+#include <stop_token>
+#include <string>
 
 #include "base/codec.h"
 #include "snapshot/checksum.h"
@@ -152,6 +155,21 @@ TEST(TaskSnapshot, travels_in_messages) {
   snapshot.committables = {{.operator_name = "out", .committables = {bytes_of("part-0")}}};
   snapshot.times.async = std::chrono::microseconds{123};
   EXPECT_EQ(*from_bytes<TaskSnapshot>(to_bytes(snapshot)), snapshot);
+}
+
+TEST(TaskSnapshotWriter, stops_when_the_task_has_ended_and_leaves_no_file) {
+  MemorySnapshotStorage storage;
+  std::stop_source stop;
+  storage.set_fault([&](StorageCall call, const std::string&) -> std::optional<Error> {
+    if (call == StorageCall::write) stop.request_stop();
+    return {};
+  });
+  const std::string large(std::size_t{300} * 1024, 'x');
+  const auto written = write_task_snapshot(
+      storage, "job/chk-1", "task", one(counter({{4, large}, {6, "six"}})), 0, stop.get_token());
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, Errc::cancelled);
+  EXPECT_THAT(storage.files(), IsEmpty());
 }
 
 }  // namespace

@@ -176,7 +176,15 @@ class SimCluster::Impl {
   // One message of a random actor, or a timer.
   bool step() {
     if (frozen_ != nullptr && scheduler_.clock().now() >= thaw_at_) frozen_ = nullptr;
+    if (is_time_for_a_timer()) return scheduler_.trigger_timeout();
     return run_random_actor() || scheduler_.trigger_timeout();
+  }
+
+  bool is_time_for_a_timer() {
+    if (!options_.steps_per_timer || random_.below(*options_.steps_per_timer) != 0) return false;
+    const auto& timers = scheduler_.clock().schedule();
+    return !timers.empty() &&
+           timers.begin()->first <= scheduler_.clock().now() + std::chrono::seconds{1};
   }
 
   // After a job: whatever is under way, and what a frozen worker still has to go through.

@@ -32,13 +32,16 @@ struct SimOptions {
       1;  // with one, all tasks are in one host; with several, hosts exchange frames
   FaultInjection* faults = nullptr;
   std::optional<std::uint64_t> cancel_at_step = {};
+  // Else time stands still as long as anybody has something to do, and nothing that a timer begins meets a busy job. Then
+  // one step in so many is a timer instead, if one is due within a second.
+  std::optional<std::uint64_t> steps_per_timer = {};
   JobSettings settings = {};
   std::shared_ptr<SnapshotStorage> snapshot_storage = {};
 };
 
 // Dispatcher, ResourceManager, TaskManagers, TaskHosts, JobManagers, coordinators and tasks, the same classes as in
 // production. Each step lets a random actor handle one message, so the messages of any actor may be delayed against those
-// of all others for any time; time passes only when nothing else can happen.
+// of all others for any time; time passes only when nothing else can happen (but see steps_per_timer).
 class SimCluster {
  public:
   explicit SimCluster(const SimOptions& options);

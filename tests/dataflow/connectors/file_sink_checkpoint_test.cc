@@ -253,6 +253,75 @@ TEST_F(FileSinkCheckpointTest, takes_snapshot_and_commit_of_a_barrier_in_either_
   EXPECT_EQ(state, (PartFileWriterState{.in_progress = {}, .next_number = 1}));
 }
 
+class UnsyncedPartFiles : public FileSinkCheckpointTest {
+ protected:
+  static void write(PartFileWriter& writer, const std::string& row,
+                    const std::string& bucket = {}) {
+    ASSERT_TRUE(writer.enter_bucket(bucket));
+    writer.buffer() += row;
+    ASSERT_TRUE(writer.end_row());
+  }
+  [[nodiscard]] std::string hidden(const PartFile& file) const {
+    return out() + "/" + file.hidden_name;
+  }
+};
+
+TEST_F(UnsyncedPartFiles, are_all_that_a_barrier_hands_over_with_their_directories) {
+  fs::create_directories(out());
+  PartFileWriter writer(out(), SubtaskIndex{0}, {.rolling = {.part_bytes_max = 10}});
+  write(writer, "larger than ten bytes\n");
+  write(writer, "small\n", "day/hour");
+  const auto state = *writer.snapshot();
+  const auto finished = *writer.prepare_commit();
+  ASSERT_THAT(state.in_progress, SizeIs(1));
+  ASSERT_THAT(finished, SizeIs(1));
+  auto unsynced = writer.take_unsynced();
+  EXPECT_THAT(unsynced.paths(),
+              testing::UnorderedElementsAre(hidden(state.in_progress[0]), hidden(finished[0]),
+                                            out(), out() + "/day", out() + "/day/hour"));
+  EXPECT_TRUE(unsynced.sync());
+}
+
+TEST_F(UnsyncedPartFiles, are_handed_over_again_only_if_rows_have_followed) {
+  fs::create_directories(out());
+  PartFileWriter writer(out(), SubtaskIndex{0}, {});
+  write(writer, "a\n");
+  ASSERT_TRUE(writer.snapshot());
+  EXPECT_FALSE(writer.take_unsynced().empty());
+  ASSERT_TRUE(writer.snapshot());
+  EXPECT_TRUE(writer.take_unsynced().empty());
+  write(writer, "b\n");
+  const auto state = *writer.snapshot();
+  EXPECT_THAT(writer.take_unsynced().paths(), ElementsAre(hidden(state.in_progress[0])));
+  ASSERT_TRUE(writer.finish());
+  EXPECT_THAT(*writer.prepare_commit(), SizeIs(1));
+  EXPECT_TRUE(writer.take_unsynced().empty()) << "it had no row since the barrier";
+}
+
+TEST_F(UnsyncedPartFiles, do_not_use_up_descriptors_between_two_barriers) {
+  fs::create_directories(out());
+  PartFileWriter writer(out(), SubtaskIndex{0}, {.rolling = {.part_bytes_max = 1}});
+  for (int i = 0; i < 1'000; ++i) write(writer, "row\n");
+  const auto finished = *writer.prepare_commit();
+  EXPECT_THAT(finished, SizeIs(1'000));
+  auto unsynced = writer.take_unsynced();
+  EXPECT_LE(unsynced.open_files(), 129U);
+  EXPECT_FALSE(unsynced.empty());
+  EXPECT_TRUE(unsynced.sync());
+}
+
+TEST_F(UnsyncedPartFiles, are_synced_without_their_writer) {
+  fs::create_directories(out());
+  UnsyncedFiles unsynced;
+  {
+    PartFileWriter writer(out(), SubtaskIndex{0}, {});
+    write(writer, "a\n");
+    ASSERT_TRUE(writer.snapshot());
+    unsynced = writer.take_unsynced();
+  }
+  EXPECT_TRUE(unsynced.sync());
+}
+
 TEST_F(FileSinkCheckpointTest, restores_twice_from_the_same_checkpoint) {
   Attempt& job = start(sink());
   job.write("a");
