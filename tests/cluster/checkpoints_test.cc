@@ -24,6 +24,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
+// Of tests/jobs/golden_time.cc.
+constexpr std::array<std::string_view, 6> jobs_of_time{"sessions",  "sliding", "windows",
+                                                       "intervals", "async",   "loop"};
+
 class Checkpoints : public testing::Test {
  protected:
   explicit Checkpoints(TestClusterOptions options = {}) : cluster_(std::move(options)) {}
@@ -31,17 +35,21 @@ class Checkpoints : public testing::Test {
   [[nodiscard]] std::string output() const { return cluster_.file("out"); }
   [[nodiscard]] std::string directory() const { return cluster_.file("checkpoints"); }
 
+  static std::string program_of(const std::string& job) {
+    const bool is_of_time = std::ranges::find(jobs_of_time, job) != jobs_of_time.end();
+    return test_job(is_of_time ? "golden_time" : "golden");
+  }
   // What the job gives when nothing disturbs it.
   std::vector<std::string> expected(const std::string& job, const std::string& records) {
     const std::string here = cluster_.file("expected-" + job);
-    const auto ran = run_program(test_job("golden"), {"--job", job, "--records", records,
-                                                      "--output", here, "--parallelism", "2"});
+    const auto ran = run_program(program_of(job), {"--job", job, "--records", records, "--output",
+                                                   here, "--parallelism", "2"});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     return sorted_output(here);
   }
   [[nodiscard]] Command job(const std::string& name, const std::string& records,
                             std::uint64_t parallelism) const {
-    return {test_job("golden"),
+    return {program_of(name),
             "--job",
             name,
             "--records",
@@ -135,7 +143,9 @@ TEST_P(GoldenJob, gives_the_same_rows_when_its_processes_are_killed) {
   EXPECT_EQ(cluster_.details(id).restores, kills);
 }
 
-INSTANTIATE_TEST_SUITE_P(EachOf, GoldenJob, testing::Values("words", "timers", "rules", "join"),
+INSTANTIATE_TEST_SUITE_P(EachOf, GoldenJob,
+                         testing::Values("words", "timers", "rules", "join", "sessions", "sliding",
+                                         "windows", "intervals", "async", "loop"),
                          [](const auto& test) { return test.param; });
 
 // The apps read files in many small splits: readers ask for one all the time, also while barriers are under way.
