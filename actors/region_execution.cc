@@ -267,14 +267,19 @@ void RegionExecution::lose_host(HostIndex index, const Error& error) {
   }
   if (first && !ended_) {
     std::vector<TaskId> lost;
+    bool is_awaited = !host.handle;  // to start, or for tasks to be deployed there
     for (const TaskId task : graph_.tasks()) {
       const TaskState state = graph_.state_of(task);
-      if (host_of(task) == index && state != TaskState::created && !is_terminal(state))
+      if (host_of(task) != index || is_terminal(state)) continue;
+      if (state == TaskState::created) {
+        is_awaited = true;
+      } else {
         lost.push_back(task);
+      }
     }
     const bool has_coordinators = index.value == 0;
-    if (!lost.empty() || has_coordinators || !host.handle) note({}, host.info.node, error);
-    if (has_coordinators || !host.handle) fail(error);
+    if (!lost.empty() || has_coordinators || is_awaited) note({}, host.info.node, error);
+    if (has_coordinators || is_awaited) fail(error);
     for (const TaskId task : lost) perform(graph_.on_task_changed(task, TaskState::failed, error));
     if (has_coordinators) {
       for (const NodeId sink : sinks()) {

@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(EachOf, GoldenJob,
 // The apps read files in many small splits: readers ask for one all the time, also while barriers are under way.
 class GoldenApp : public Checkpoints {
  protected:
-  static constexpr std::size_t input_bytes = std::size_t{16} << 20;
+  static constexpr std::size_t input_bytes = std::size_t{32} << 20;
 
   // Rows but for headers, of which each part file has one.
   [[nodiscard]] static std::vector<std::string> rows_in(const std::string& directory) {

@@ -1,5 +1,6 @@
 // The cluster under random interleavings, failures and cancels. A failing run prints its seed;
 // WEIR_SIM_SEED=N replays it.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -210,6 +211,24 @@ TEST(SimulatedCluster, a_job_that_needs_more_slots_than_there_are_fails_when_its
   EXPECT_EQ(result.outcome->error->code, Errc::not_enough_slots);
   EXPECT_NE(result.outcome->error->message.find("4 slots (2 free of 2)"), std::string::npos);
   EXPECT_EQ(log.prepared, 0);
+}
+
+// Not after the time that the deployment may take: who is to be deployed to is dead.
+TEST(SimulatedCluster, a_worker_that_dies_while_the_job_comes_up_fails_it_at_once) {
+  int failed = 0;
+  for (const std::uint64_t seed : seeds(200)) {
+    SCOPED_TRACE("WEIR_SIM_SEED=" + std::to_string(seed));
+    OutputLog log;
+    SimCluster cluster({.seed = seed, .slots = 4, .workers = 2});
+    const auto hurt =
+        cluster.run(counting_plan(log, 4, false), WorkerFault::dies, Random(seed).below(80));
+    ASSERT_TRUE(hurt.outcome.has_value()) << "stuck after " << hurt.steps << " steps";
+    if (hurt.outcome->state == JobState::finished) continue;
+    ++failed;
+    ASSERT_THAT(hurt.outcome->error->message,
+                testing::Not(testing::HasSubstr("did not all start")));
+  }
+  EXPECT_TRUE(failed > 50 || std::getenv("WEIR_SIM_SEED") != nullptr) << failed;
 }
 
 // Two or three workers: hosts exchange frames, and one worker dies, or freezes for so long that it is given up, at a
