@@ -213,6 +213,7 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
   bool cancelled = false;
   int in_vain = 0;
   std::string waited_for;
+  std::uint32_t restarts = 0;
   std::optional<Error> cannot_show;  // rows, which the job's own client must not lose
   count_interrupts();                // again, for those who watch a job only
   report_closed_pipes();
@@ -254,6 +255,10 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
       return exit_failed;
     }
     in_vain = 0;
+    if (std::exchange(restarts, progress->restarts) != progress->restarts) {
+      terminal.clear();
+      complain(program, progress->last_restart);
+    }
     terminal.show(*progress);
     if (!terminal.is_shown() && progress->waiting_for != waited_for) {
       waited_for = progress->waiting_for;

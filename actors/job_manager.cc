@@ -15,6 +15,7 @@ bool is_recoverable(const Error& error) {
     case Errc::invalid_plan:
     case Errc::input_missing:
     case Errc::output_exists:
+    case Errc::output_lost:
     case Errc::plan_mismatch:
     case Errc::state_mismatch:
     case Errc::task_stuck:
@@ -131,6 +132,15 @@ bool JobManager::has_finished(TaskId task) const {
   const Region& region = region_of(task);
   return region.execution != nullptr &&
          region.execution->graph().state_of(task) == TaskState::finished;
+}
+
+std::optional<std::string> JobManager::find_sink_ahead_of(RegionIndex region,
+                                                          CheckpointId checkpoint) const {
+  for (const NodeId sink : regions_[region.value].execution->sinks()) {
+    if (pending_commits_.visible_up_to(sink) > checkpoint)
+      return job_.submission.graph.node(sink).name;
+  }
+  return std::nullopt;
 }
 
 // ---- Slots ----------------------------------------------------------------------------------------------------------
@@ -299,10 +309,13 @@ void JobManager::on_ended(RegionExecution& execution) {
     committing_ = false;
     decide(region);
     if (!region.restart_after) {
-      fail_job(*graph.error());
+      fail_job(checkpoints_ ? checkpoints_->with_damaged(*graph.error()) : *graph.error());
     } else {
-      job_.log.warning("restarts in " + std::to_string(region.restart_after->count()) +
-                       " ms: " + graph.error()->message);
+      ++restart_count_;
+      last_restart_ = "restarts in " + std::to_string(region.restart_after->count()) +
+                      " ms, attempt " + std::to_string(region.number + 1) + ": " +
+                      graph.error()->message;
+      job_.log.warning(last_restart_);
       for (const VertexId vertex : region.vertices) {
         for (const NodeId node : job_.submission.graph.vertex(vertex).stages)
           pending_commits_.forget(node);

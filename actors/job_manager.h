@@ -63,6 +63,9 @@ class JobManager : public RegionOwner {
   void fail_job(const Error& error);
   void note(const std::string& what, const Error& error);
   [[nodiscard]] bool has_finished(TaskId task) const;
+  // A sink of the region that has made visible what this checkpoint does not hold: its name.
+  [[nodiscard]] std::optional<std::string> find_sink_ahead_of(RegionIndex region,
+                                                              CheckpointId checkpoint) const;
   // The execution that a message is about; null if that is over.
   [[nodiscard]] RegionExecution* find(AttemptId attempt);
 
@@ -117,6 +120,8 @@ class JobManager : public RegionOwner {
   PendingCommits pending_commits_;
   std::unique_ptr<RestartStrategy> restarts_;
   std::optional<JobCheckpoints> checkpoints_;
+  std::uint32_t restart_count_ = 0;  // of all regions
+  std::string last_restart_;
   std::uint32_t restores_ = 0;      // executions that began from a checkpoint
   bool committing_ = false;         // all tasks of all regions have finished
   std::optional<JobState> ending_;  // failing or cancelling

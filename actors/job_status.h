@@ -125,6 +125,8 @@ struct JobProgress {
   std::uint32_t tasks_running = 0;
   std::uint32_t tasks_total = 0;
   std::string waiting_for;  // "4 slots (2 free of 2)", or nothing
+  std::uint32_t restarts = 0;
+  std::string last_restart;  // "restarts in 1000 ms, attempt 2: why", or nothing
 };
 
 // How a job ended, or stands.
