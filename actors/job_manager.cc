@@ -295,6 +295,7 @@ void JobManager::decide(Region& region) {
   const ExecutionGraph& graph = region.execution->graph();
   if (ending_ || !graph.error() || graph.tasks_given_up() || !is_recoverable(*graph.error()))
     return;
+  // Who has never had its slots has nothing to come back to.
   if (graph.error()->code == Errc::not_enough_slots && region.number == 1) return;
   region.restart_after = restarts_->on_failure(job_.engine->clock->now());
 }
@@ -401,13 +402,16 @@ void JobManager::on_deadline(const JobDeadline& deadline) {
   if (execution == nullptr || over_) return;
   Region& region = region_of(*execution);
   switch (deadline.kind) {
-    case JobDeadline::Kind::slots:
+    case JobDeadline::Kind::slots: {
       if (!region.waits_for_slots) return;
       region.waits_for_slots = false;
-      return execution->fail(
-          {Errc::not_enough_slots, "no resources: the job waited " +
-                                       seconds(job_.submission.settings.slot_timeout) + " for " +
-                                       waiting_for_ + "; add slots or lower --parallelism"});
+      const Error error{Errc::not_enough_slots, "no resources: the job waited " +
+                                                    seconds(job_.submission.settings.slot_timeout) +
+                                                    " for " + waiting_for_ +
+                                                    "; add slots or lower --parallelism"};
+      note(*execution, {}, {}, error);
+      return execution->fail(error);
+    }
     case JobDeadline::Kind::hosts_gone:
       return on_hosts_gone(*execution);
     case JobDeadline::Kind::restart:
@@ -474,11 +478,12 @@ JobState JobManager::state() const {
   return state == JobState::finished ? JobState::running : state;
 }
 
-std::optional<ProcessingTime> JobManager::slots_deadline() const {
-  std::optional<ProcessingTime> first;
+const JobManager::Region* JobManager::first_to_lack_slots() const {
+  const Region* first = nullptr;
   for (const Region& region : regions_) {
-    if (region.waits_for_slots && (!first || region.slots_deadline < *first))
-      first = region.slots_deadline;
+    const bool waits = region.waits_for_slots;
+    if (waits && (first == nullptr || region.slots_deadline < first->slots_deadline))
+      first = &region;
   }
   return first;
 }
@@ -493,8 +498,13 @@ JobProgress JobManager::progress() const {
     if (region.execution != nullptr)
       progress.tasks_running += region.execution->graph().count(TaskState::running);
   }
-  if (const auto until = slots_deadline(); until && !waiting_for_.empty()) {
-    progress.waiting_for = waiting_for_ + "; gives up at " + to_string(EventTime{until->ms});
+  progress.restarts = restart_count_;
+  progress.last_restart = last_restart_;
+  if (const Region* waits = first_to_lack_slots(); waits != nullptr && !waiting_for_.empty()) {
+    // Whether there is another one after that is the restart strategy's to say, and not before.
+    const std::string what = waits->number == 1 ? "gives up at " : "this attempt fails at ";
+    progress.waiting_for =
+        waiting_for_ + "; " + what + to_string(EventTime{waits->slots_deadline.ms});
   }
   for (const auto& [id, report] : reports_) {
     const JobVertex& vertex = graph.vertex(id.vertex);

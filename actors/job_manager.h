@@ -96,8 +96,8 @@ class JobManager : public RegionOwner {
   };
 
   [[nodiscard]] JobState state() const;
-  // When the first of those that wait for slots gives up.
-  [[nodiscard]] std::optional<ProcessingTime> slots_deadline() const;
+  // Of those that wait for slots; null if none does.
+  [[nodiscard]] const Region* first_to_lack_slots() const;
   [[nodiscard]] AttemptId latest_number() const;
   [[nodiscard]] Region& region_of(const RegionExecution& execution) {
     return regions_[execution.index().value];
