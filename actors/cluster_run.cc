@@ -251,7 +251,8 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
     if (!shown) {
       if (++in_vain < looks_in_vain_max) continue;
       terminal.clear();
-      complain(program, shown.error().message + "; the job may go on: job wait " + to_string(job));
+      complain(program, shown.error().message + "; the job goes on if its master does: job wait " +
+                            to_string(job));
       return exit_failed;
     }
     in_vain = 0;
