@@ -17,6 +17,7 @@
 #include "actors/job_console.h"
 #include "actors/run.h"
 #include "actors/task_process.h"
+#include "base/standard_descriptors.h"
 
 namespace weir {
 namespace {
@@ -97,6 +98,7 @@ bool describe_safely(const CommandLine& line, Job& job, const std::function<void
 }  // namespace
 
 int launch(int argc, char** argv, const std::function<void(Job&)>& describe) {
+  open_missing_standard_descriptors();
   if (argc == 3 && std::string(argv[1]) == task_process_argument)
     return run_task_process(argv[2], describe);
   const auto line =

@@ -216,6 +216,18 @@ TEST_F(Clients, get_the_slots_of_a_job_that_ends_and_of_a_worker_that_comes) {
   EXPECT_EQ(third->exit_code(), 0) << third->err();
 }
 
+// A shell starts them with all three closed, or some.
+TEST_F(Clients, that_have_no_standard_descriptors_run_their_job_all_the_same) {
+  int next = 0;
+  for (const char* closed : {"<&- >&- 2>&-", ">&-", "<&- 2>&-"}) {
+    Command command{"/bin/sh", "-c", std::string("exec \"$@\" ") + closed, "sh"};
+    const Command of_job = job("out" + std::to_string(++next));
+    command.insert(command.end(), of_job.begin(), of_job.end());
+    EXPECT_EQ(cluster_.start(command)->exit_code(), 0) << closed;
+    EXPECT_EQ(sorted_output(of_job[2]).size(), 1000U) << closed;
+  }
+}
+
 TEST_F(Clients, that_wait_for_slots_can_be_interrupted) {
   const auto client = cluster_.start(endless_job("out", "3"));
   ASSERT_TRUE(soon([&] { return client->err().find("waits for") != std::string::npos; }));
