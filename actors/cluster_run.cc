@@ -288,7 +288,8 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
             {.records_read = outcome.progress.records_read,
              .bad_records = outcome.progress.bad_records,
              .late_records_dropped = outcome.progress.late_records_dropped,
-             .duration = system_clock().now() - begin},
+             .duration = system_clock().now() - begin,
+             .restarts = outcome.progress.restarts},
             true);
   return cannot_show ? exit_failed : exit_finished;
 }

@@ -66,7 +66,8 @@ Result<JobResult> run(std::shared_ptr<const PhysicalPlan> plan, const RunOptions
   return JobResult{.records_read = outcome->progress.records_read,
                    .bad_records = outcome->progress.bad_records,
                    .late_records_dropped = outcome->progress.late_records_dropped,
-                   .duration = system_clock().now() - begin};
+                   .duration = system_clock().now() - begin,
+                   .restarts = outcome->progress.restarts};
 }
 
 }  // namespace weir

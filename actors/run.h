@@ -32,6 +32,7 @@ struct JobResult {
   std::uint64_t bad_records = 0;
   std::uint64_t late_records_dropped = 0;
   std::chrono::nanoseconds duration{0};
+  std::uint32_t restarts = 0;  // the figures are of what ran since the last one
 };
 
 // The plan of a described job, with every mistake of options and plan in one error.
