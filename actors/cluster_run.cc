@@ -291,6 +291,10 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
              .duration = system_clock().now() - begin,
              .restarts = outcome.progress.restarts},
             true);
+  for (const JobException& exception : answer->details->exceptions) {
+    if (exception.task == last_checkpoint)
+      complain(program, "the last checkpoint was not stored: " + exception.error.message);
+  }
   return cannot_show ? exit_failed : exit_finished;
 }
 

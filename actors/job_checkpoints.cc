@@ -121,7 +121,7 @@ void JobCheckpoints::take_stored(const CheckpointStored& stored) {
   if (stored.checkpoint == last_) {
     last_.reset();
     if (stored.error) {
-      job_manager_->note("last checkpoint", *stored.error);
+      job_manager_->note(std::string(last_checkpoint), *stored.error);
       // Without it a commit that is interrupted cannot be repeated; a job that tolerates failed checkpoints takes that risk.
       if (settings_.tolerable_failures > 0) return job_manager_->allow_commit();
       return job_manager_->fail_job(

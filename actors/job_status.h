@@ -139,6 +139,9 @@ struct JobOutcome {
   bool tasks_given_up = false;  // user code did not return from a cancel and still holds threads
 };
 
+// What an exception that is no task's may be about: a manifest that was to make the last commit safe.
+inline constexpr std::string_view last_checkpoint = "last checkpoint";
+
 // One failure of a job, as `job exceptions` shows it.
 struct JobException {
   AttemptId attempt = {};

@@ -33,6 +33,25 @@ Logger logger_of(const CommandLine& line) {
                                : Logger::to_file(line.log_file, line.log_level);
 }
 
+// Part files and checkpoints would be taken for each other's.
+Result<void> check_checkpoint_directory(const CheckpointSettings& checkpoints,
+                                        const PhysicalPlan& plan) {
+  if (checkpoints.directory.empty()) return {};
+  const std::filesystem::path kept = std::filesystem::path(checkpoints.directory) / "";
+  for (const LogicalNode& node : plan.logical.nodes) {
+    if (node.role != StageRole::sink) continue;
+    for (const std::string& path : node.paths) {
+      std::error_code gone;
+      const auto output = std::filesystem::absolute(path, gone).lexically_normal() / "";
+      if (gone || !kept.string().starts_with(output.string())) continue;
+      return Error{Errc::bad_option, "--checkpoint-dir " + checkpoints.directory +
+                                         " is in the output of '" + node.name + "', '" + path +
+                                         "': give a directory beside it"};
+    }
+  }
+  return {};
+}
+
 int run_described(const CommandLine& line, Job& job) {
   RunOptions options{.parallelism = line.parallelism,
                      .max_parallelism = line.max_parallelism,
@@ -48,6 +67,10 @@ int run_described(const CommandLine& line, Job& job) {
   if (line.explain) {
     std::fputs(explain(**plan).c_str(), stdout);
     return exit_finished;
+  }
+  if (const auto apart = check_checkpoint_directory(line.settings.checkpoints, **plan); !apart) {
+    complain(line.program, apart.error().message);
+    return exit_usage;
   }
   const bool prints = prints_rows(**plan);
   if (!line.cluster.empty()) {

@@ -58,6 +58,8 @@ Result<TaskProcessStart> read_start_file(const std::filesystem::path& path) {
 // Nothing, or what follows for relative paths from the lack of the client's directory.
 std::string lack_of_directory(const TaskProcessStart& start) {
   if (start.in_clients_directory) return {};
+  if (start.program.working_directory.empty())
+    return "the directory that the job was submitted from had been removed";
   return "node " + start.node + " cannot enter '" + start.program.working_directory +
          "', the directory that the job was submitted from";
 }
@@ -70,9 +72,9 @@ std::optional<Error> find_misplaced_path(const TaskProcessStart& start, const Ph
     for (const std::string& path : node.paths) {
       if (std::filesystem::path(path).is_absolute()) continue;
       return Error{Errc::bad_option,
-                   lack + " and that the relative path '" + path + "' of '" + node.name +
-                       "' needs: give an absolute path, or submit from a directory that all nodes "
-                       "have"};
+                   lack + ": the relative path '" + path + "' of '" + node.name +
+                       "' needs it; give an absolute path, or submit from a directory that all "
+                       "nodes have"};
     }
   }
   return {};
