@@ -88,6 +88,8 @@ void JobManager::make_execution(RegionIndex index, std::string restore_from) {
   last_attempt_ = {last_attempt_.value + 1};
   ++region.number;
   region.waits_for_slots = region.tasks_finished = region.ended = region.decided = false;
+  region.restored = !restore_from.empty();
+  region.ran = false;
   region.restart_after.reset();
   const bool again = region.execution != nullptr && region.execution->leaves_output();
   region.execution = std::make_unique<RegionExecution>(job_, index, region.vertices, last_attempt_,
@@ -257,6 +259,7 @@ void JobManager::on_committed(const OutputCommitted& committed) {
 
 void JobManager::on_all_running(RegionExecution& execution) {
   Region& region = region_of(execution);
+  region.ran = true;
   if (region.number > 1) job_.log.info("runs again, attempt " + std::to_string(region.number));
   if (checkpoints_) checkpoints_->on_running(region.vertices);
 }
@@ -297,6 +300,9 @@ void JobManager::decide(Region& region) {
     return;
   // Who has never had its slots has nothing to come back to.
   if (graph.error()->code == Errc::not_enough_slots && region.number == 1) return;
+  // Of a checkpoint that looked whole, and would do so again.
+  const bool cannot_be_read = graph.error()->code == Errc::corrupt_data;
+  if (cannot_be_read && region.restored && !region.ran) return;
   region.restart_after = restarts_->on_failure(job_.engine->clock->now());
 }
 

@@ -88,6 +88,8 @@ class JobManager : public RegionOwner {
     bool waits_for_slots = false;
     ProcessingTime slots_deadline = {};  // while it waits
     bool tasks_finished = false;
+    bool restored = false;  // its execution, from a checkpoint
+    bool ran = false;       // all tasks of its execution
     // Once its execution has failed and that was decided: how long until the next; no value: never.
     bool decided = false;
     std::optional<Duration> restart_after = {};

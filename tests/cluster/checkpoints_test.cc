@@ -247,6 +247,25 @@ TEST_F(CheckpointsOfADoomedJob, damage_to_the_last_behind_visible_output_ends_it
                                    HasSubstr("'out'"), HasSubstr("--overwrite")));
 }
 
+TEST_F(CheckpointsOfADoomedJob, damage_to_state_that_only_its_checksum_shows_ends_it) {
+  Command command = doomed();
+  command.insert(command.end(), {"--checkpoint-inline-threshold", "1B"});
+  const auto client = cluster_.start(command);
+  ASSERT_TRUE(shows_rows());
+  const auto processes = cluster_.task_processes();
+  for (const pid_t process : processes) ::kill(process, SIGSTOP);
+  std::this_thread::sleep_for(300ms);
+  const JobId id = cluster_.connect()->jobs()->running.at(0).job;
+  for (const auto& entry : fs::directory_iterator(newest(id))) {
+    if (entry.path().filename() == "_metadata" || fs::file_size(entry.path()) == 0) continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    const std::string other(fs::file_size(entry.path()), '\x5a');
+    file.write(other.data(), static_cast<std::streamsize>(other.size()));
+  }
+  for (const pid_t process : processes) ::kill(process, SIGKILL);
+  expect_end(*client, "is damaged: the checksum");
+}
+
 TEST_F(Checkpoints, each_restart_is_told_to_those_who_watch_the_job) {
   Command command = job("lanes", "3000", 1);
   command.insert(command.end(), {"--fail-at", "2000", "--marker", cluster_.file("marker")});
