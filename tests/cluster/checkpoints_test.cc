@@ -319,6 +319,80 @@ TEST_F(Checkpoints, a_damaged_checkpoint_is_passed_over_loudly_for_the_one_befor
   EXPECT_TRUE(told);
 }
 
+// What no restart can mend ends the job, although it may restart as often as it likes.
+class CheckpointsOfADoomedJob : public Checkpoints {
+ protected:
+  [[nodiscard]] Command doomed() const {
+    Command command = job("timers", "100000", 2);
+    std::ranges::replace(command, std::string("3000"), std::string("6000"));
+    return command;
+  }
+  // Once some of its output is visible.
+  [[nodiscard]] bool shows_rows() {
+    return soon([&] { return !cluster_.is_empty(output()); });
+  }
+  void expect_end(RunningProgram& client, const std::string& why) {
+    EXPECT_EQ(client.exit_code(), 1);
+    EXPECT_THAT(client.err(), HasSubstr(why));
+    EXPECT_TRUE(cluster_.has_task_processes(0));
+  }
+};
+
+TEST_F(CheckpointsOfADoomedJob, a_removed_output_directory_ends_it_with_the_reason) {
+  const auto client = cluster_.start(doomed());
+  ASSERT_TRUE(shows_rows());
+  ASSERT_TRUE(soon([&] {
+    std::error_code filled_again;
+    fs::remove_all(output(), filled_again);
+    return !fs::exists(output());
+  }));
+  expect_end(*client, output());
+}
+
+TEST_F(CheckpointsOfADoomedJob, damage_to_the_last_behind_visible_output_ends_it_naming_both) {
+  const auto client = cluster_.start(doomed());
+  ASSERT_TRUE(shows_rows());
+  const JobId id = cluster_.connect()->jobs()->running.at(0).job;
+  ASSERT_TRUE(has_completed(id, cluster_.details(id).checkpoints.counts.completed + 2));
+  const auto processes = cluster_.task_processes();
+  for (const pid_t process : processes) ::kill(process, SIGSTOP);
+  std::this_thread::sleep_for(300ms);
+  const fs::path last = newest(id);
+  fs::resize_file(last / "_metadata", 40);
+  for (const pid_t process : processes) ::kill(process, SIGKILL);
+  expect_end(*client, last.filename().string() + " is not restored from");
+  EXPECT_THAT(client->err(), AllOf(HasSubstr("the job cannot begin again from nothing"),
+                                   HasSubstr("'out'"), HasSubstr("--overwrite")));
+}
+
+TEST_F(CheckpointsOfADoomedJob, damage_to_state_that_only_its_checksum_shows_ends_it) {
+  Command command = doomed();
+  command.insert(command.end(), {"--checkpoint-inline-threshold", "1B"});
+  const auto client = cluster_.start(command);
+  ASSERT_TRUE(shows_rows());
+  const auto processes = cluster_.task_processes();
+  for (const pid_t process : processes) ::kill(process, SIGSTOP);
+  std::this_thread::sleep_for(300ms);
+  const JobId id = cluster_.connect()->jobs()->running.at(0).job;
+  for (const auto& entry : fs::directory_iterator(newest(id))) {
+    if (entry.path().filename() == "_metadata" || fs::file_size(entry.path()) == 0) continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    const std::string other(fs::file_size(entry.path()), '\x5a');
+    file.write(other.data(), static_cast<std::streamsize>(other.size()));
+  }
+  for (const pid_t process : processes) ::kill(process, SIGKILL);
+  expect_end(*client, "is damaged: the checksum");
+}
+
+TEST_F(Checkpoints, each_restart_is_told_to_those_who_watch_the_job) {
+  Command command = job("lanes", "3000", 1);
+  command.insert(command.end(), {"--fail-at", "2000", "--marker", cluster_.file("marker")});
+  const auto client = cluster_.run(command);
+  EXPECT_EQ(client.exit_code, 0);
+  EXPECT_THAT(client.err, HasSubstr("golden: restarts in 50 ms, attempt 2: user function of "
+                                    "'second' threw an exception: fails once, at 2000"));
+}
+
 TEST_F(Checkpoints, a_directory_that_cannot_be_written_is_refused_with_its_name) {
   Command command = job("join", "1000", 1);
   const std::string file = cluster_.write("a-file", "x");
