@@ -135,7 +135,7 @@ class JobManager : public RegionOwner {
   PendingCommits pending_commits_;
   std::unique_ptr<RestartStrategy> restarts_;
   std::optional<JobCheckpoints> checkpoints_;
-  std::string restore_from_;        // the checkpoint that the job began from, if any
+  std::string restore_from_;         // the checkpoint that the job began from, if any
   std::uint32_t restart_count_ = 0;  // of all regions
   std::string last_restart_;
   std::uint32_t restores_ = 0;      // executions that began from a checkpoint

@@ -138,7 +138,7 @@ struct JobProgress {
   std::uint32_t tasks_total = 0;
   std::string waiting_for;  // "4 slots (2 free of 2)", or nothing
   std::uint32_t restarts = 0;
-  std::string last_restart;  // "restarts in 1000 ms, attempt 2: why", or nothing
+  std::string last_restart;          // "restarts in 1000 ms, attempt 2: why", or nothing
   std::vector<NamedCount> counters;  // of user functions, a step's subtasks together
 };
 
