@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "actors/finding_text.h"
 #include "tests/actors/sample_job.h"
 
 namespace weir {
