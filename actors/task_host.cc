@@ -379,8 +379,9 @@ void TaskHost::on_aborted(const OutputAborted& aborted) {
   if (aborting_->empty()) self_->quit();
 }
 
-// Whether somebody may go on from its checkpoints, which need the files that are hidden.
+// Whether somebody may go on from its checkpoints, or from the one that it began from, which need the files that are hidden.
 bool TaskHost::outlives_its_job() const {
+  if (!options_.settings.restore_from.empty()) return true;
   const CheckpointSettings& checkpoints = options_.settings.checkpoints;
   return checkpoints.enabled() && outlives_job(checkpoints.externalized, JobEnd::failed);
 }
