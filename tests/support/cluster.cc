@@ -297,7 +297,11 @@ std::unique_ptr<ClusterClient> TestCluster::connect() const {
   // Again, if the master is too busy to answer in time.
   WEIR_CHECK(soon([&] {
     auto connected = ClusterClient::connect(*parse_endpoint(address_), token);
-    if (connected) client = *std::move(connected);
+    if (connected) {
+      client = *std::move(connected);
+    } else {
+      std::cerr << "no connection to the master: " << connected.error().message << '\n';
+    }
     return client != nullptr;
   }));
   return client;
