@@ -323,43 +323,56 @@ TEST_F(Checkpoints, a_damaged_checkpoint_is_passed_over_loudly_for_the_one_befor
 class CheckpointsOfADoomedJob : public Checkpoints {
  protected:
   [[nodiscard]] Command doomed() const {
-    Command command = job("timers", "100000", 2);
+    Command command = job("timers", "300000", 2);
     std::ranges::replace(command, std::string("3000"), std::string("6000"));
     return command;
   }
-  // Once some of its output is visible.
+  // Waits until some of its output is visible: a file that a checkpoint has the beginning of is ended by a restart from
+  // that, and shown at the next one.
   [[nodiscard]] bool shows_rows() {
-    return soon([&] { return !cluster_.is_empty(output()); });
+    const auto listed = [&] { return cluster_.connect()->jobs()->running; };
+    if (!soon([&] { return listed().size() == 1; })) return false;
+    id_ = listed().front().job;
+    if (!has_completed(id_, 10)) return false;
+    ::kill(cluster_.task_processes().at(0), SIGKILL);
+    return soon([&] { return cluster_.details(id_).restores == 1; }) && is_up(id_) &&
+           soon([&] { return !cluster_.is_empty(output()); }) &&
+           has_completed(id_, cluster_.details(id_).checkpoints.counts.completed + 2);
+  }
+  // Frozen first, so that no checkpoint completes meanwhile.
+  template <class Damage>
+  void kill_and(Damage damage) {
+    const auto processes = cluster_.task_processes();
+    for (const pid_t process : processes) ::kill(process, SIGSTOP);
+    std::this_thread::sleep_for(300ms);
+    damage(newest(id_));
+    for (const pid_t process : processes) ::kill(process, SIGKILL);
   }
   void expect_end(RunningProgram& client, const std::string& why) {
     EXPECT_EQ(client.exit_code(), 1);
     EXPECT_THAT(client.err(), HasSubstr(why));
     EXPECT_TRUE(cluster_.has_task_processes(0));
   }
+
+  JobId id_{};
 };
 
 TEST_F(CheckpointsOfADoomedJob, a_removed_output_directory_ends_it_with_the_reason) {
   const auto client = cluster_.start(doomed());
   ASSERT_TRUE(shows_rows());
-  ASSERT_TRUE(soon([&] {
-    std::error_code filled_again;
-    fs::remove_all(output(), filled_again);
-    return !fs::exists(output());
-  }));
-  expect_end(*client, output());
+  kill_and([&](const fs::path&) { fs::remove_all(output()); });
+  expect_end(*client, "output '" + output() + "/");
+  EXPECT_THAT(client->err(), HasSubstr("No such file or directory; start the job anew"));
 }
 
 TEST_F(CheckpointsOfADoomedJob, damage_to_the_last_behind_visible_output_ends_it_naming_both) {
   const auto client = cluster_.start(doomed());
   ASSERT_TRUE(shows_rows());
-  const JobId id = cluster_.connect()->jobs()->running.at(0).job;
-  ASSERT_TRUE(has_completed(id, cluster_.details(id).checkpoints.counts.completed + 2));
-  const auto processes = cluster_.task_processes();
-  for (const pid_t process : processes) ::kill(process, SIGSTOP);
-  std::this_thread::sleep_for(300ms);
-  const fs::path last = newest(id);
-  fs::resize_file(last / "_metadata", 40);
-  for (const pid_t process : processes) ::kill(process, SIGKILL);
+  fs::path last;
+  kill_and([&](const fs::path& newest) {
+    last = newest;
+    fs::resize_file(last / "_metadata", 40);
+  });
   expect_end(*client, last.filename().string() + " is not restored from");
   EXPECT_THAT(client->err(), AllOf(HasSubstr("the job cannot begin again from nothing"),
                                    HasSubstr("'out'"), HasSubstr("--overwrite")));
@@ -370,17 +383,14 @@ TEST_F(CheckpointsOfADoomedJob, damage_to_state_that_only_its_checksum_shows_end
   command.insert(command.end(), {"--checkpoint-inline-threshold", "1B"});
   const auto client = cluster_.start(command);
   ASSERT_TRUE(shows_rows());
-  const auto processes = cluster_.task_processes();
-  for (const pid_t process : processes) ::kill(process, SIGSTOP);
-  std::this_thread::sleep_for(300ms);
-  const JobId id = cluster_.connect()->jobs()->running.at(0).job;
-  for (const auto& entry : fs::directory_iterator(newest(id))) {
-    if (entry.path().filename() == "_metadata" || fs::file_size(entry.path()) == 0) continue;
-    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
-    const std::string other(fs::file_size(entry.path()), '\x5a');
-    file.write(other.data(), static_cast<std::streamsize>(other.size()));
-  }
-  for (const pid_t process : processes) ::kill(process, SIGKILL);
+  kill_and([&](const fs::path& newest) {
+    for (const auto& entry : fs::directory_iterator(newest)) {
+      if (entry.path().filename() == "_metadata") continue;
+      std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      const std::string other(fs::file_size(entry.path()), '\x5a');
+      file.write(other.data(), static_cast<std::streamsize>(other.size()));
+    }
+  });
   expect_end(*client, "is damaged: the checksum");
 }
 
