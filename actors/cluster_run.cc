@@ -213,6 +213,7 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
   bool cancelled = false;
   int in_vain = 0;
   std::string waited_for;
+  std::uint32_t restarts = 0;
   std::optional<Error> cannot_show;  // rows, which the job's own client must not lose
   count_interrupts();                // again, for those who watch a job only
   report_closed_pipes();
@@ -250,10 +251,15 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
     if (!shown) {
       if (++in_vain < looks_in_vain_max) continue;
       terminal.clear();
-      complain(program, shown.error().message + "; the job may go on: job wait " + to_string(job));
+      complain(program, shown.error().message + "; the job goes on if its master does: job wait " +
+                            to_string(job));
       return exit_failed;
     }
     in_vain = 0;
+    if (std::exchange(restarts, progress->restarts) != progress->restarts) {
+      terminal.clear();
+      complain(program, progress->last_restart);
+    }
     terminal.show(*progress);
     if (!terminal.is_shown() && progress->waiting_for != waited_for) {
       waited_for = progress->waiting_for;
@@ -284,8 +290,13 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
              .late_records_dropped = outcome.progress.late_records_dropped,
              .records_ahead = outcome.progress.records_ahead,
              .counters = outcome.progress.counters,
-             .duration = system_clock().now() - begin},
+             .duration = system_clock().now() - begin,
+             .restarts = outcome.progress.restarts},
             true);
+  for (const JobException& exception : answer->details->exceptions) {
+    if (exception.task == last_checkpoint)
+      complain(program, "the last checkpoint was not stored: " + exception.error.message);
+  }
   return cannot_show ? exit_failed : exit_finished;
 }
 

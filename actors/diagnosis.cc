@@ -313,6 +313,11 @@ Diagnosis diagnose(const JobSample& sample) {
     diagnosis.findings.emplace_back(WaitsForSlots{waits_for});
     return diagnosis;
   }
+  const JobProgress& progress = sample.now.status.progress;
+  if (sample.now.status.state == JobState::restarting && progress.restarts > 0) {
+    diagnosis.findings.emplace_back(Restarts{progress.last_restart, progress.restarts});
+    return diagnosis;
+  }
   const Scene scene(sample);
   find_bottlenecks(scene, diagnosis.findings);
   if (sample.before) find_watermark_holder(scene, diagnosis.findings);

@@ -40,6 +40,12 @@ struct WaitsForSlots {
   std::string for_what;
 };
 
+// A job that waits for its next attempt.
+struct Restarts {
+  std::string why;  // and when
+  std::uint32_t count = 0;
+};
+
 // A vertex that is busy while what is before it waits for room, or while records wait in its input; or a source that
 // nothing holds up.
 struct Bottleneck {
@@ -95,8 +101,8 @@ struct Skew {
   }
 };
 
-using Finding =
-    std::variant<WaitsForSlots, Bottleneck, UnexplainedBackpressure, WatermarkHolder, Skew>;
+using Finding = std::variant<WaitsForSlots, Restarts, Bottleneck, UnexplainedBackpressure,
+                             WatermarkHolder, Skew>;
 
 struct Diagnosis {
   double seconds = 0;  // how long was looked; 0: too short for anything but skew

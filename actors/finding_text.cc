@@ -22,6 +22,13 @@ FindingText describe_one(const JobGraph& /*graph*/, const WaitsForSlots& found) 
       .advice = "add workers or slots, lower --parallelism, or end what has the slots (job list)"};
 }
 
+FindingText describe_one(const JobGraph& /*graph*/, const Restarts& found) {
+  return {.kind = "restart",
+          .what = "the job " + printable(found.why),
+          .evidence = {"it has failed " + counted(found.count, "time")},
+          .advice = "see job exceptions, and what its task processes wrote: job logs"};
+}
+
 FindingText describe_one(const JobGraph& graph, const Bottleneck& found) {
   const JobVertex& vertex = graph.vertex(found.vertex);
   const std::string& last = graph.node(found.last_called).name;
@@ -54,8 +61,12 @@ FindingText describe_one(const JobGraph& graph, const Bottleneck& found) {
     text.evidence.push_back("its " + std::to_string(vertex.parallelism) + " subtasks are busy " +
                             percent_text(found.busy_mean) + " on average");
   }
-  text.evidence.push_back("it takes in " + rate_text(found.records_per_second) + " records, and " +
-                          size_text(found.queued_bytes) + " wait in its input");
+  // Records are counted by the batch.
+  const std::string taken =
+      found.records_per_second < 0.5
+          ? "it has finished no batch while it was watched, and "
+          : "it takes in " + rate_text(found.records_per_second) + " records, and ";
+  text.evidence.push_back(taken + size_text(found.queued_bytes) + " wait in its input");
   if (vertex.stages.size() > 1)
     text.evidence.push_back("it was last in its operator '" + last + "'");
   if (found.subtask) {

@@ -133,6 +133,10 @@ Json figures_json(const JobGraph& /*graph*/, const WaitsForSlots& found) {
   return {{"waiting_for", found.for_what}};
 }
 
+Json figures_json(const JobGraph& /*graph*/, const Restarts& found) {
+  return {{"why", found.why}, {"count", found.count}};
+}
+
 Json figures_json(const JobGraph& graph, const Bottleneck& found) {
   Json before = Json::array();
   for (const VertexShare& one : found.backpressured) {

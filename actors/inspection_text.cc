@@ -27,6 +27,8 @@ std::string headline(const JobSample& sample) {
                      std::string(name_of(job.status.state));
   if (!job.status.progress.waiting_for.empty())
     line += "  waits for " + job.status.progress.waiting_for;
+  else if (job.status.state == JobState::restarting)
+    line += "  " + printable(job.status.progress.last_restart);
   const double seconds = seconds_watched(sample);
   if (seconds > 0)
     line += "  (rates over " + duration_text(Duration{std::lround(seconds * 1000)}) + ")";

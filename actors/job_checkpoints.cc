@@ -128,11 +128,14 @@ void JobCheckpoints::take_stored(const CheckpointStored& stored) {
   if (stored.checkpoint == last_) {
     last_.reset();
     if (stored.error) {
-      job_manager_->note("last checkpoint", *stored.error);
+      job_manager_->note(std::string(last_checkpoint), *stored.error);
       // Without it a commit that is interrupted cannot be repeated; a job that tolerates failed checkpoints takes that risk.
       if (settings_.tolerable_failures > 0) return job_manager_->allow_commit();
-      return job_manager_->for_each_execution(
-          [&](RegionExecution& execution) { execution.fail(*stored.error); });
+      return job_manager_->fail_job(
+          {stored.error->code,
+           "the last checkpoint, without which nothing is committed where 0 failed ones are "
+           "tolerated (--tolerable-checkpoint-failures), could not be stored: " +
+               stored.error->message});
     }
     completed_ = stored.checkpoint;
     return job_manager_->allow_commit();
@@ -175,18 +178,38 @@ void JobCheckpoints::look_for_those_waiting() {
 }
 
 void JobCheckpoints::on_found(const CheckpointFound& found) {
+  passed_over_.clear();
   for (const std::string& reason : found.passed_over) {
     job_manager_->note("restore", {Errc::corrupt_data, reason});
+    passed_over_ += reason + "; ";
   }
   // A job that ends looks for what is to be committed before its output is removed.
   if (found.error && !job_manager_->is_ending()) return job_manager_->fail_job(*found.error);
   if (found.error) job_manager_->note("restore", *found.error);
+  const auto id = checkpoint_of(found.directory.substr(found.directory.rfind('/') + 1));
+  if (const auto sink =
+          job_manager_->find_sink_ahead_of(found.region, id.value_or(CheckpointId{0}));
+      sink && !job_manager_->is_ending()) {
+    return job_manager_->fail_job(with_damaged(
+        {Errc::output_lost,
+         "the job cannot begin again from " +
+             (id ? "checkpoint " + std::to_string(id->value) : std::string("nothing")) +
+             ": what '" + *sink + "' has committed since is visible, and would come twice"}));
+  }
   std::string directory = found.directory;
   if (job_->engine->faults != nullptr && job_->engine->faults->restores_the_one_before() &&
       completed_.value > 1) {
     directory = checkpoint_directory(job_->submission.job, {completed_.value - 1});
   }
   job_manager_->start_again(found.region, directory);
+}
+
+Error JobCheckpoints::with_damaged(Error error) const {
+  if (error.code == Errc::output_lost) {
+    error.message =
+        passed_over_ + error.message + "; start the job anew, with --overwrite or another output";
+  }
+  return error;
 }
 
 void JobCheckpoints::end(JobState state) {
@@ -290,6 +313,7 @@ void JobCheckpoints::perform_one(const checkpoint::Discard& discard) {
 
 void JobCheckpoints::perform_one(const checkpoint::FailJob& failure) {
   job_manager_->note("checkpoints", failure.error);
+  if (failure.cannot_be_written) return job_manager_->fail_job(failure.error);
   job_manager_->for_each_execution(
       [&](RegionExecution& execution) { execution.fail(failure.error); });
 }

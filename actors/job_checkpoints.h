@@ -45,6 +45,8 @@ class JobCheckpoints {
   // Then JobManager::start_again.
   void find_restore_point(RegionIndex region);
   void on_found(const CheckpointFound& found);
+  // If output is lost: with the damaged checkpoints that the last attempt was not restored from, and what to do.
+  [[nodiscard]] Error with_damaged(Error error) const;
   void end(JobState state);
   [[nodiscard]] CheckpointOverview overview() const;
 
@@ -78,6 +80,7 @@ class JobCheckpoints {
   std::optional<CheckpointId> last_;        // that store_last() has begun
   std::optional<MonotonicTime> wake_at_;    // a reminder is under way
   std::uint32_t being_stored_ = 0;
+  std::string passed_over_;           // when a checkpoint was looked for last
   std::vector<RegionIndex> looking_;  // for a checkpoint, once none is being stored
 };
 

@@ -78,8 +78,8 @@ void summarize(const std::string& program, const JobResult& result, bool for_peo
   }
   if (!for_people) return;
   const double seconds = std::chrono::duration<double>(result.duration).count();
-  std::fprintf(stderr, "FINISHED  %s in %.2f s\n", counted(result.records_read, "record").c_str(),
-               seconds);
+  std::fprintf(stderr, "FINISHED  %s%s in %.2f s\n", counted(result.records_read, "record").c_str(),
+               result.restarts > 0 ? " since the last restart," : "", seconds);
 }
 
 }  // namespace weir

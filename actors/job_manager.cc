@@ -20,6 +20,7 @@ bool is_recoverable(const Error& error) {
     case Errc::invalid_plan:
     case Errc::input_missing:
     case Errc::output_exists:
+    case Errc::output_lost:
     case Errc::plan_mismatch:
     case Errc::state_mismatch:
     case Errc::task_stuck:
@@ -124,6 +125,8 @@ void JobManager::make_execution(RegionIndex index, std::string restore_from) {
   last_attempt_ = {last_attempt_.value + 1};
   if (!region.removes_output) ++region.number;
   region.waits_for_slots = region.tasks_finished = region.ended = region.decided = false;
+  region.restored = !restore_from.empty();
+  region.ran = false;
   region.restart_after.reset();
   const bool again = region.execution != nullptr && region.execution->leaves_output();
   region.execution = std::make_unique<RegionExecution>(
@@ -197,6 +200,15 @@ bool JobManager::has_finished(TaskId task) const {
   const Region& region = region_of(task);
   return region.execution != nullptr &&
          region.execution->graph().state_of(task) == TaskState::finished;
+}
+
+std::optional<std::string> JobManager::find_sink_ahead_of(RegionIndex region,
+                                                          CheckpointId checkpoint) const {
+  for (const NodeId sink : regions_[region.value].execution->sinks()) {
+    if (pending_commits_.visible_up_to(sink) > checkpoint)
+      return job_.submission.graph.node(sink).name;
+  }
+  return std::nullopt;
 }
 
 // ---- Slots ----------------------------------------------------------------------------------------------------------
@@ -316,6 +328,7 @@ void JobManager::on_committed(const OutputCommitted& committed) {
 void JobManager::on_all_running(RegionExecution& execution) {
   Region& region = region_of(execution);
   region.has_run = true;
+  region.ran = true;
   if (region.number > 1) job_.log.info("runs again, attempt " + std::to_string(region.number));
   if (checkpoints_) checkpoints_->on_running(region.vertices);
 }
@@ -361,10 +374,14 @@ void JobManager::decide(Region& region) {
   const ExecutionGraph& graph = region.execution->graph();
   if (ending_ || !graph.error() || graph.tasks_given_up() || !is_recoverable(*graph.error()))
     return;
+  // Who has never had its slots has nothing to come back to.
   if (graph.error()->code == Errc::not_enough_slots && region.number == 1) return;
   // What the checkpoint refers to is not as it was, and will not be.
   const bool cannot_begin = !restore_from_.empty() && !region.has_run;
   if (cannot_begin && is_of_files(*graph.error())) return;
+  // Of a checkpoint that looked whole, and would do so again.
+  const bool cannot_be_read = graph.error()->code == Errc::corrupt_data;
+  if (cannot_be_read && region.restored && !region.ran) return;
   region.restart_after = restarts_->on_failure(job_.engine->clock->now());
 }
 
@@ -381,10 +398,13 @@ void JobManager::on_ended(RegionExecution& execution) {
     // The job may have begun to end since that was decided.
     if (ending_ && std::exchange(region.restart_after, {})) gave_up_restart = true;
     if (!region.restart_after) {
-      fail_job(*graph.error());
+      fail_job(checkpoints_ ? checkpoints_->with_damaged(*graph.error()) : *graph.error());
     } else {
-      job_.log.warning("restarts in " + std::to_string(region.restart_after->count()) +
-                       " ms: " + graph.error()->message);
+      ++restart_count_;
+      last_restart_ = "restarts in " + std::to_string(region.restart_after->count()) +
+                      " ms, attempt " + std::to_string(region.number + 1) + ": " +
+                      graph.error()->message;
+      job_.log.warning(last_restart_);
       for (const VertexId vertex : region.vertices) {
         for (const NodeId node : job_.submission.graph.vertex(vertex).stages)
           pending_commits_.forget(node);
@@ -475,13 +495,16 @@ void JobManager::on_deadline(const JobDeadline& deadline) {
   if (execution == nullptr || over_) return;
   Region& region = region_of(*execution);
   switch (deadline.kind) {
-    case JobDeadline::Kind::slots:
+    case JobDeadline::Kind::slots: {
       if (!region.waits_for_slots) return;
       region.waits_for_slots = false;
-      return execution->fail(
-          {Errc::not_enough_slots, "no resources: the job waited " +
-                                       seconds(job_.submission.settings.slot_timeout) + " for " +
-                                       waiting_for_ + "; add slots or lower --parallelism"});
+      const Error error{Errc::not_enough_slots, "no resources: the job waited " +
+                                                    seconds(job_.submission.settings.slot_timeout) +
+                                                    " for " + waiting_for_ +
+                                                    "; add slots or lower --parallelism"};
+      note(*execution, {}, {}, error);
+      return execution->fail(error);
+    }
     case JobDeadline::Kind::hosts_gone:
       return on_hosts_gone(*execution);
     case JobDeadline::Kind::restart:
@@ -563,11 +586,12 @@ void add_count(std::vector<NamedCount>& counters, const NamedCount& count) {
 
 }  // namespace
 
-std::optional<ProcessingTime> JobManager::slots_deadline() const {
-  std::optional<ProcessingTime> first;
+const JobManager::Region* JobManager::first_to_lack_slots() const {
+  const Region* first = nullptr;
   for (const Region& region : regions_) {
-    if (region.waits_for_slots && (!first || region.slots_deadline < *first))
-      first = region.slots_deadline;
+    const bool waits = region.waits_for_slots;
+    if (waits && (first == nullptr || region.slots_deadline < first->slots_deadline))
+      first = &region;
   }
   return first;
 }
@@ -582,8 +606,13 @@ JobProgress JobManager::progress() const {
     if (region.execution != nullptr)
       progress.tasks_running += region.execution->graph().count(TaskState::running);
   }
-  if (const auto until = slots_deadline(); until && !waiting_for_.empty()) {
-    progress.waiting_for = waiting_for_ + "; gives up at " + to_string(EventTime{until->ms});
+  progress.restarts = restart_count_;
+  progress.last_restart = last_restart_;
+  if (const Region* waits = first_to_lack_slots(); waits != nullptr && !waiting_for_.empty()) {
+    // Whether there is another one after that is the restart strategy's to say, and not before.
+    const std::string what = waits->number == 1 ? "gives up at " : "this attempt fails at ";
+    progress.waiting_for =
+        waiting_for_ + "; " + what + to_string(EventTime{waits->slots_deadline.ms});
   }
   for (const auto& [id, report] : reports_) {
     const JobVertex& vertex = graph.vertex(id.vertex);

@@ -67,6 +67,9 @@ class JobManager : public RegionOwner {
   void note(const std::string& what, const Error& error);
   [[nodiscard]] bool has_finished(TaskId task) const;
   [[nodiscard]] bool is_ending() const { return ending_.has_value(); }
+  // A sink of the region that has made visible what this checkpoint does not hold: its name.
+  [[nodiscard]] std::optional<std::string> find_sink_ahead_of(RegionIndex region,
+                                                              CheckpointId checkpoint) const;
   // The execution that a message is about; null if that is over.
   [[nodiscard]] RegionExecution* find(AttemptId attempt);
 
@@ -90,6 +93,8 @@ class JobManager : public RegionOwner {
     ProcessingTime slots_deadline = {};  // while it waits
     bool has_run = false;                // all its tasks, in one execution or another
     bool tasks_finished = false;
+    bool restored = false;  // its execution, from a checkpoint
+    bool ran = false;       // all tasks of its execution
     // Once its execution has failed and that was decided: how long until the next; no value: never.
     bool decided = false;
     std::optional<Duration> restart_after = {};
@@ -100,8 +105,8 @@ class JobManager : public RegionOwner {
   };
 
   [[nodiscard]] JobState state() const;
-  // When the first of those that wait for slots gives up.
-  [[nodiscard]] std::optional<ProcessingTime> slots_deadline() const;
+  // Of those that wait for slots; null if none does.
+  [[nodiscard]] const Region* first_to_lack_slots() const;
   [[nodiscard]] AttemptId latest_number() const;
   [[nodiscard]] Region& region_of(const RegionExecution& execution) {
     return regions_[execution.index().value];
@@ -130,7 +135,9 @@ class JobManager : public RegionOwner {
   PendingCommits pending_commits_;
   std::unique_ptr<RestartStrategy> restarts_;
   std::optional<JobCheckpoints> checkpoints_;
-  std::string restore_from_;        // the checkpoint that the job began from, if any
+  std::string restore_from_;         // the checkpoint that the job began from, if any
+  std::uint32_t restart_count_ = 0;  // of all regions
+  std::string last_restart_;
   std::uint32_t restores_ = 0;      // executions that began from a checkpoint
   bool committing_ = false;         // all tasks of all regions have finished
   std::optional<JobState> ending_;  // failing or cancelling

@@ -136,7 +136,9 @@ struct JobProgress {
   std::uint64_t records_ahead = 0;  // whose time is not believed
   std::uint32_t tasks_running = 0;
   std::uint32_t tasks_total = 0;
-  std::string waiting_for;           // "4 slots (2 free of 2)", or nothing
+  std::string waiting_for;  // "4 slots (2 free of 2)", or nothing
+  std::uint32_t restarts = 0;
+  std::string last_restart;          // "restarts in 1000 ms, attempt 2: why", or nothing
   std::vector<NamedCount> counters;  // of user functions, a step's subtasks together
 };
 
@@ -149,6 +151,9 @@ struct JobOutcome {
   JobProgress progress;         // at the end
   bool tasks_given_up = false;  // user code did not return from a cancel and still holds threads
 };
+
+// What an exception that is no task's may be about: a manifest that was to make the last commit safe.
+inline constexpr std::string_view last_checkpoint = "last checkpoint";
 
 // One failure of a job, as `job exceptions` shows it.
 struct JobException {

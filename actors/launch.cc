@@ -17,6 +17,7 @@
 #include "actors/job_console.h"
 #include "actors/run.h"
 #include "actors/task_process.h"
+#include "base/standard_descriptors.h"
 
 namespace weir {
 namespace {
@@ -30,6 +31,25 @@ bool prints_rows(const PhysicalPlan& plan) {
 Logger logger_of(const CommandLine& line) {
   return line.log_file.empty() ? Logger::to_stderr(line.log_level)
                                : Logger::to_file(line.log_file, line.log_level);
+}
+
+// Part files and checkpoints would be taken for each other's.
+Result<void> check_checkpoint_directory(const CheckpointSettings& checkpoints,
+                                        const PhysicalPlan& plan) {
+  if (checkpoints.directory.empty()) return {};
+  const std::filesystem::path kept = std::filesystem::path(checkpoints.directory) / "";
+  for (const LogicalNode& node : plan.logical.nodes) {
+    if (node.role != StageRole::sink) continue;
+    for (const std::string& path : node.paths) {
+      std::error_code gone;
+      const auto output = std::filesystem::absolute(path, gone).lexically_normal() / "";
+      if (gone || !kept.string().starts_with(output.string())) continue;
+      return Error{Errc::bad_option, "--checkpoint-dir " + checkpoints.directory +
+                                         " is in the output of '" + node.name + "', '" + path +
+                                         "': give a directory beside it"};
+    }
+  }
+  return {};
 }
 
 int run_described(const CommandLine& line, Job& job) {
@@ -47,6 +67,10 @@ int run_described(const CommandLine& line, Job& job) {
   if (line.explain) {
     std::fputs(explain(**plan).c_str(), stdout);
     return exit_finished;
+  }
+  if (const auto apart = check_checkpoint_directory(line.settings.checkpoints, **plan); !apart) {
+    complain(line.program, apart.error().message);
+    return exit_usage;
   }
   const bool prints = prints_rows(**plan);
   if (!line.cluster.empty()) {
@@ -97,6 +121,7 @@ bool describe_safely(const CommandLine& line, Job& job, const std::function<void
 }  // namespace
 
 int launch(int argc, char** argv, const std::function<void(Job&)>& describe) {
+  open_missing_standard_descriptors();
   if (argc == 3 && std::string(argv[1]) == task_process_argument)
     return run_task_process(argv[2], describe);
   const auto line =

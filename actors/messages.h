@@ -85,6 +85,7 @@ struct OutputCommitted;
 struct OutputAborted;
 struct PeerLost;
 struct ReportTasks;
+struct EndTaskHost;
 struct CoordinatorSnapshot;
 struct AcknowledgeCheckpoint;
 struct DeclineCheckpoint;
@@ -93,10 +94,10 @@ using TaskHostHandle = caf::typed_actor<
     caf::reacts_to<CancelTasks>, caf::reacts_to<CoordinatorOpened>, caf::reacts_to<TaskChanged>,
     caf::reacts_to<RequestSplit>, caf::reacts_to<SplitAssigned>, caf::reacts_to<CommitOutput>,
     caf::reacts_to<OutputCommitted>, caf::reacts_to<AbortOutput>, caf::reacts_to<OutputAborted>,
-    caf::reacts_to<PeerLost>, caf::reacts_to<ReportTasks>, caf::reacts_to<TriggerCheckpoint>,
-    caf::reacts_to<CoordinatorSnapshot>, caf::reacts_to<InjectBarrier>,
-    caf::reacts_to<AcknowledgeCheckpoint>, caf::reacts_to<DeclineCheckpoint>,
-    caf::reacts_to<EndCheckpoint>>;
+    caf::reacts_to<PeerLost>, caf::reacts_to<ReportTasks>, caf::reacts_to<EndTaskHost>,
+    caf::reacts_to<TriggerCheckpoint>, caf::reacts_to<CoordinatorSnapshot>,
+    caf::reacts_to<InjectBarrier>, caf::reacts_to<AcknowledgeCheckpoint>,
+    caf::reacts_to<DeclineCheckpoint>, caf::reacts_to<EndCheckpoint>>;
 
 struct StartTaskHost;
 struct KillTaskHost;
@@ -592,6 +593,14 @@ struct CancelTask {
 };
 struct OpenCoordinator {};
 struct ReportTasks {};
+// To the TaskHost: from the process that it is in, then from itself.
+struct EndTaskHost {
+  enum class Why : std::uint8_t {
+    worker_gone,       // or it has lost the master: whether the JobManager lives is to be seen
+    others_had_time,   // to end their tasks: what they leave can be removed
+    took_long_enough,  // it ends as it is
+  } why;
+};
 // A data connection failed.
 struct PeerLost {
   HostIndex host;
@@ -660,6 +669,7 @@ WEIR_LOCAL_MESSAGE(TaskStep)
 WEIR_LOCAL_MESSAGE(WakeTask)
 WEIR_LOCAL_MESSAGE(OpenCoordinator)
 WEIR_LOCAL_MESSAGE(ReportTasks)
+WEIR_LOCAL_MESSAGE(EndTaskHost)
 WEIR_LOCAL_MESSAGE(PeerLost)
 WEIR_LOCAL_MESSAGE(StartJob)
 WEIR_LOCAL_MESSAGE(JobEnded)

@@ -47,13 +47,25 @@ class PendingCommits {
   void on_committed(NodeId sink, CheckpointId checkpoint) {
     const auto found = by_sink_.find(sink);
     if (found == by_sink_.end()) return;
-    found->second.erase(found->second.begin(), found->second.upper_bound(checkpoint));
+    const auto end = found->second.upper_bound(checkpoint);
+    for (auto of_checkpoint = found->second.begin(); of_checkpoint != end; ++of_checkpoint) {
+      if (of_checkpoint->second.empty()) continue;
+      visible_[sink] = std::max(visible_[sink], of_checkpoint->first);
+    }
+    found->second.erase(found->second.begin(), end);
+  }
+  // The first checkpoint that covers all that is visible; 0 if nothing is. Whoever begins from an earlier one would commit
+  // it again.
+  [[nodiscard]] CheckpointId visible_up_to(NodeId sink) const {
+    const auto found = visible_.find(sink);
+    return found == visible_.end() ? CheckpointId{0} : found->second;
   }
   // The sink's region begins again, from a checkpoint that brings its own.
   void forget(NodeId sink) { by_sink_.erase(sink); }
 
  private:
   std::map<NodeId, std::map<CheckpointId, std::vector<Committable>>> by_sink_;
+  std::map<NodeId, CheckpointId> visible_;
 };
 
 }  // namespace weir

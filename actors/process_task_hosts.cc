@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds fetch_timeout{30};  // for one piece of a blob
 constexpr std::size_t log_bytes_max = 256 * 1024;  // in one answer
+// When the master is lost, and nobody but the task processes removes what they have written; see task_process.cc.
+constexpr std::chrono::milliseconds last_grace{2'500};
 
 Error cannot_create(const fs::path& path, const std::error_code& code) {
   return {Errc::output_failed, path.string() + ": cannot be created: " + code.message()};
@@ -42,7 +44,8 @@ Result<std::shared_ptr<ProcessTaskHosts>> ProcessTaskHosts::create(
   std::shared_ptr<ProcessTaskHosts> hosts(
       new ProcessTaskHosts(system, engine, std::move(blob_server), std::move(options)));
   auto children = ChildProcesses::create(
-      [self = hosts.get()](ChildId child, const ChildExit& exit) { self->on_exit(child, exit); });
+      [self = hosts.get()](ChildId child, const ChildExit& exit) { self->on_exit(child, exit); },
+      last_grace);
   if (!children) return children.error();
   hosts->children_ = *std::move(children);
   hosts->fetcher_ = std::make_unique<BlobFetcher>(

@@ -27,6 +27,7 @@ std::string ProgressLine::text(const JobProgress& progress, MonotonicTime now) {
   std::string line(name_of(progress.state));
   if (!progress.waiting_for.empty()) return line + "  waits for " + progress.waiting_for;
   line += "  " + counted(progress.records_read, "record");
+  if (progress.restarts > 0) line += " since the last restart";
   if (passed.count() > 0) {
     line +=
         "  " +

@@ -74,6 +74,8 @@ void RegionExecution::release_hosts() {
   for (const Host& host : hosts_) {
     if (!host.is_gone())
       job_->self->send(host.task_manager, ReleaseTaskHost{job_->submission.job, attempt_});
+    // Else it would wait for a word on whether its JobManager is gone, too.
+    if (host.is_alive()) job_->self->send_exit(host.handle, caf::exit_reason::user_shutdown);
   }
 }
 

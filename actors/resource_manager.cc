@@ -117,6 +117,10 @@ std::string ResourceManager::missing_for(JobId job) const {
   } else if (waiting->behind) {
     text += ", behind job " + to_string(*waiting->behind) + ", which waits for " +
             std::to_string(pool_.waiting(*waiting->behind)->count);
+  } else if (waiting->kept_by) {
+    text += ", beside job " + to_string(*waiting->kept_by) +
+            ", which keeps its slots while it waits for " +
+            std::to_string(pool_.waiting(*waiting->kept_by)->count) + " more to restart";
   }
   return text;
 }

@@ -71,7 +71,8 @@ Result<JobResult> run(std::shared_ptr<const PhysicalPlan> plan, const RunOptions
                    .late_records_dropped = outcome->progress.late_records_dropped,
                    .records_ahead = outcome->progress.records_ahead,
                    .counters = outcome->progress.counters,
-                   .duration = system_clock().now() - begin};
+                   .duration = system_clock().now() - begin,
+                   .restarts = outcome->progress.restarts};
 }
 
 }  // namespace weir

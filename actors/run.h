@@ -35,6 +35,7 @@ struct JobResult {
       0;  // whose time was too far ahead of the clock to move the watermark
   std::vector<NamedCount> counters = {};  // of user functions
   std::chrono::nanoseconds duration{0};
+  std::uint32_t restarts = 0;  // the figures are of what ran since the last one
 };
 
 // The plan of a described job, with every mistake of options and plan in one error.

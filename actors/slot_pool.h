@@ -65,6 +65,8 @@ class SlotPool {
     std::uint32_t count = 0;
     bool fits_total = false;      // it could be granted if all slots were free
     std::optional<JobId> behind;  // whose request must be granted before
+    // Who keeps slots without using them, since it waits for more itself.
+    std::optional<JobId> kept_by;
   };
   // Of the job's first one. Nothing if it has none.
   [[nodiscard]] std::optional<Waiting> waiting(JobId job) const {
@@ -72,7 +74,7 @@ class SlotPool {
     for (const Request& request : waiting_) {
       if (request.job == job) {
         const bool fits = fits_total(request);
-        return Waiting{request.count, fits, fits ? ahead : std::nullopt};
+        return Waiting{request.count, fits, fits ? ahead : std::nullopt, keeper_beside(job)};
       }
       if (!ahead && fits_total(request)) ahead = request.job;
     }
@@ -113,12 +115,22 @@ class SlotPool {
   }
 
   [[nodiscard]] bool fits_total(const Request& request) const {
-    const auto used = used_.find(request.job);
-    const auto kept =
-        used == used_.end() ? 0 : std::ranges::count_if(used->second, [this](TaskManagerId id) {
-          return task_managers_.contains(id);
-        });
-    return request.count + static_cast<std::uint64_t>(kept) <= total_slots();
+    return request.count + kept_slots(request.job) <= total_slots();
+  }
+
+  [[nodiscard]] std::uint64_t kept_slots(JobId job) const {
+    const auto used = used_.find(job);
+    if (used == used_.end()) return 0;
+    const auto kept = std::ranges::count_if(
+        used->second, [this](TaskManagerId id) { return task_managers_.contains(id); });
+    return static_cast<std::uint64_t>(kept);
+  }
+
+  [[nodiscard]] std::optional<JobId> keeper_beside(JobId job) const {
+    for (const Request& request : waiting_) {
+      if (request.job != job && kept_slots(request.job) > 0) return request.job;
+    }
+    return std::nullopt;
   }
 
   // From the TaskManager with most free slots each time, so that jobs spread. Requires that there

@@ -10,6 +10,7 @@
 #include "actors/task_actor.h"
 #include "base/codec.h"
 #include "base/limits.h"
+#include "snapshot/retention.h"
 
 namespace weir {
 namespace {
@@ -21,6 +22,11 @@ std::shared_ptr<TaskProbe> make_probe(const Vertex& vertex, SubtaskIndex subtask
                                      task_name(vertex.name, subtask, vertex.parallelism),
                                      std::move(stages), vertex.chain.exchanges.size());
 }
+
+// The process ends 2 s after its worker has, see task_process.cc.
+constexpr Duration others_end_within{300};
+constexpr Duration stuck_after_all{1'000};
+constexpr Duration ends_within{1'600};
 
 }  // namespace
 
@@ -230,8 +236,10 @@ void TaskHost::on_task_changed(TaskChanged change) {
   const auto found = tasks_.find(change.task);
   if (found == tasks_.end()) return;
   if (change.error) change.error = shortened(*std::move(change.error));
+  if (is_terminal(change.state)) found->second.ended = true;
+  // The JobManager hears of the worker's end, and must not take its tasks for ended by themselves.
+  if (ending_ != Ending::no) return advance_ending();
   if (is_terminal(change.state)) {
-    found->second.ended = true;
     change.report = make_report(*found->second.probe, engine_->clock->now());
     if (options_.printed != nullptr)
       send_report();  // its rows go before the word that it has ended
@@ -297,8 +305,8 @@ void TaskHost::on_peer_lost(const PeerLost& lost) {
 
 void TaskHost::on_down(const caf::down_msg& down) {
   if (down.source == options_.job_manager->address()) {
-    self_->quit();
-    return;
+    if (!down.reason) return self_->quit();  // the job is over
+    return begin_ending(Ending::job_manager_gone);
   }
   const Error error{Errc::actor_lost,
                     "an actor of the job died: " + self_->system().render(down.reason)};
@@ -318,6 +326,68 @@ void TaskHost::on_down(const caf::down_msg& down) {
     self_->send(options_.job_manager, OutputAborted{options_.attempt, node});
     return;
   }
+}
+
+void TaskHost::on_end(EndTaskHost::Why why) {
+  switch (why) {
+    case EndTaskHost::Why::worker_gone:
+      return begin_ending(Ending::worker_gone);
+    case EndTaskHost::Why::others_had_time:
+      return abort_output();
+    case EndTaskHost::Why::took_long_enough:
+      return self_->quit();
+  }
+}
+
+void TaskHost::begin_ending(Ending ending) {
+  const bool first = ending_ == Ending::no;
+  ending_ = std::max(ending_, ending);
+  const auto self = caf::actor_cast<TaskHostHandle>(self_);
+  if (first) {
+    self_->delayed_send(self, ends_within, EndTaskHost{EndTaskHost::Why::took_long_enough});
+    for (const auto& [id, task] : tasks_) {
+      if (!task.ended) self_->send(task.handle, CancelTask{options_.attempt, {}});
+    }
+  }
+  // User code that does not let go keeps a file at most.
+  if (ending_ == Ending::job_manager_gone && !outlives_its_job())
+    self_->delayed_send(self, stuck_after_all, EndTaskHost{EndTaskHost::Why::others_had_time});
+  advance_ending();
+}
+
+// Tasks of other hosts are being ended at the same time; what they wrote until then goes, too.
+void TaskHost::advance_ending() {
+  if (ending_ != Ending::job_manager_gone || !has_ended_all_tasks()) return;
+  if (coordinators_.empty() || outlives_its_job()) return self_->quit();
+  if (std::exchange(waits_for_others_, true)) return;
+  self_->delayed_send(caf::actor_cast<TaskHostHandle>(self_), others_end_within,
+                      EndTaskHost{EndTaskHost::Why::others_had_time});
+}
+
+void TaskHost::abort_output() {
+  if (aborting_) return;
+  aborting_.emplace();
+  for (const auto& [node, coordinator] : coordinators_) {
+    aborting_->insert(node);
+    self_->send(coordinator, AbortOutput{options_.attempt, node});
+  }
+}
+
+void TaskHost::on_aborted(const OutputAborted& aborted) {
+  if (!aborting_) return forward(aborted);
+  aborting_->erase(aborted.node);
+  if (aborting_->empty()) self_->quit();
+}
+
+// Whether somebody may go on from its checkpoints, or from the one that it began from, which need the files that are hidden.
+bool TaskHost::outlives_its_job() const {
+  if (!options_.settings.restore_from.empty()) return true;
+  const CheckpointSettings& checkpoints = options_.settings.checkpoints;
+  return checkpoints.enabled() && outlives_job(checkpoints.externalized, JobEnd::failed);
+}
+
+bool TaskHost::has_ended_all_tasks() const {
+  return std::ranges::all_of(tasks_, [](const auto& entry) { return entry.second.ended; });
 }
 
 void TaskHost::report() {
@@ -389,7 +459,7 @@ TaskHostHandle::behavior_type task_host(TaskHostHandle::stateful_pointer<TaskHos
       [state](const AbortOutput& m) {
         if (state->is_current(m.attempt)) state->abort(m);
       },
-      [state](const OutputAborted& m) { state->forward(m); },
+      [state](const OutputAborted& m) { state->on_aborted(m); },
       [state](const PeerLost& m) { state->on_peer_lost(m); },
       [state](const TriggerCheckpoint& m) {
         if (state->is_current(m.attempt)) state->trigger(m);
@@ -404,6 +474,7 @@ TaskHostHandle::behavior_type task_host(TaskHostHandle::stateful_pointer<TaskHos
         if (state->is_current(m.attempt)) state->end_checkpoint(m);
       },
       [state](const ReportTasks&) { state->report(); },
+      [state](const EndTaskHost& m) { state->on_end(m.why); },
   };
 }
 

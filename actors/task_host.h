@@ -68,7 +68,8 @@ struct Network {
 };
 
 // Spawns tasks and coordinators on the JobManager's word, wires them, passes on what they report, and reports their
-// figures; names tasks that hold their thread for too long in user code. Ends with its JobManager.
+// figures; names tasks that hold their thread for too long in user code. Ends with its JobManager: if that was lost, its tasks
+// are cancelled first and its output is removed, unless a checkpoint needs it that outlives the job.
 class TaskHost {
  public:
   static constexpr const char* name = "task-host";
@@ -93,7 +94,9 @@ class TaskHost {
   void inject(const InjectBarrier& barrier);
   void end_checkpoint(const EndCheckpoint& end);
   void on_peer_lost(const PeerLost& lost);
+  void on_aborted(const OutputAborted& aborted);
   void on_down(const caf::down_msg& down);
+  void on_end(EndTaskHost::Why why);
   void report();
   // Passes on to the JobManager what a coordinator says.
   template <class Message>
@@ -106,6 +109,9 @@ class TaskHost {
   [[nodiscard]] bool is_current(AttemptId attempt) const { return attempt == options_.attempt; }
 
  private:
+  // Of its own accord. Without a JobManager nobody else removes what sinks have written and nobody can see.
+  enum class Ending : std::uint8_t { no, worker_gone, job_manager_gone };
+
   struct Task {
     TaskHandle handle;
     std::shared_ptr<TaskProbe> probe;
@@ -117,6 +123,11 @@ class TaskHost {
   void spawn_task(TaskId id);
   void wire(TaskId id, const std::map<TaskId, HostIndex>& places);
   void name_stuck_tasks();
+  void begin_ending(Ending ending);
+  void advance_ending();
+  void abort_output();
+  [[nodiscard]] bool has_ended_all_tasks() const;
+  [[nodiscard]] bool outlives_its_job() const;
   void send_report();
   [[nodiscard]] std::string name_of_node(NodeId node) const;
   [[nodiscard]] Result<RestorePoint> restore_point(const std::string& directory);
@@ -131,6 +142,9 @@ class TaskHost {
   StateWriterHandle state_writer_;       // of a job with checkpoints
   std::optional<RestorePoint> restore_;  // once it is read
   bool started_ = false;
+  Ending ending_ = Ending::no;
+  bool waits_for_others_ = false;             // when its own tasks have ended
+  std::optional<std::set<NodeId>> aborting_;  // what has not answered
 };
 
 [[nodiscard]] TaskHostHandle::behavior_type task_host(

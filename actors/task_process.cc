@@ -58,6 +58,8 @@ Result<TaskProcessStart> read_start_file(const std::filesystem::path& path) {
 // Nothing, or what follows for relative paths from the lack of the client's directory.
 std::string lack_of_directory(const TaskProcessStart& start) {
   if (start.in_clients_directory) return {};
+  if (start.program.working_directory.empty())
+    return "the directory that the job was submitted from had been removed";
   return "node " + start.node + " cannot enter '" + start.program.working_directory +
          "', the directory that the job was submitted from";
 }
@@ -70,9 +72,9 @@ std::optional<Error> find_misplaced_path(const TaskProcessStart& start, const Ph
     for (const std::string& path : node.paths) {
       if (std::filesystem::path(path).is_absolute()) continue;
       return Error{Errc::bad_option,
-                   lack + " and that the relative path '" + path + "' of '" + node.name +
-                       "' needs: give an absolute path, or submit from a directory that all nodes "
-                       "have"};
+                   lack + ": the relative path '" + path + "' of '" + node.name +
+                       "' needs it; give an absolute path, or submit from a directory that all "
+                       "nodes have"};
     }
   }
   return {};
@@ -138,17 +140,29 @@ void exit_without_destructors() {
       nullptr);
 }
 
-// Ends the process when the worker closes the pipe: in order if that is quick.
+// Ends the process with its TaskHost, or when the worker closes the pipe: in order if that is quick.
 class Leaving {
  public:
-  [[nodiscard]] std::future<void> future() { return left_.get_future(); }
-  // From the liveness watch's thread and from the TaskHost's.
-  void leave() {
-    if (!said_.exchange(true)) left_.set_value();
+  enum class Why : std::uint8_t { asked_by_worker, host_ended };
+
+  // From the liveness watch's thread.
+  void on_worker_gone() { say(Why::asked_by_worker); }
+  // From the TaskHost's.
+  void on_host_ended() {
+    say(Why::host_ended);
+    ended_.set_value();
   }
+  // Each once.
+  [[nodiscard]] Why wait() { return left_.get_future().get(); }
+  void wait_for_host() { ended_.get_future().wait(); }
 
  private:
-  std::promise<void> left_;
+  void say(Why why) {
+    if (!said_.exchange(true)) left_.set_value(why);
+  }
+
+  std::promise<Why> left_;
+  std::promise<void> ended_;
   std::atomic<bool> said_{false};
 };
 
@@ -167,7 +181,7 @@ class TaskProcess {
     engine_.heartbeat_timeout = start_.heartbeat_timeout;
   }
 
-  // Until the TaskHost has ended, or `leave` is said.
+  // Until the TaskHost has ended.
   Result<void> run(std::shared_ptr<Leaving> leaving) {
     const auto job_manager = find_job_manager();
     if (!job_manager) return job_manager.error();
@@ -191,9 +205,11 @@ class TaskProcess {
             .process = process(),
             .make_data_plane = [this](DataReceiver& receiver) { return listen(receiver); },
             .printed = printed_});
-    host_->attach_functor([leaving] { leaving->leave(); });
-    leaving->future().wait();
-    caf::anon_send_exit(host_, caf::exit_reason::user_shutdown);
+    host_->attach_functor([leaving] { leaving->on_host_ended(); });
+    if (leaving->wait() == Leaving::Why::asked_by_worker) {
+      caf::anon_send(host_, EndTaskHost{EndTaskHost::Why::worker_gone});
+      leaving->wait_for_host();
+    }
     return {};
   }
 
@@ -300,7 +316,7 @@ int run_task_process(const std::filesystem::path& start_file,
   const auto printed = std::make_shared<PrintBuffer>(standard_output());
   redirect_standard_output(printed);
   auto watch = LivenessWatch::create(std::move(pipe), [leaving] {
-    leaving->leave();
+    leaving->on_worker_gone();
     (void)std::promise<void>().get_future().wait_for(leave_timeout);
     std::_Exit(exit_done);  // user code does not let go
   });

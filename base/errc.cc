@@ -20,6 +20,8 @@ std::string_view name_of(Errc code) {
       return "output_exists";
     case Errc::output_failed:
       return "output_failed";
+    case Errc::output_lost:
+      return "output_lost";
     case Errc::corrupt_data:
       return "corrupt_data";
     case Errc::user_code:

@@ -20,6 +20,8 @@ enum class Errc {
   output_exists,
   // Writing or committing output failed: see the system's reason (space, permissions).
   output_failed,
+  // What a job had written to its output is gone, changed or in its way, and no restart mends that: start the job anew.
+  output_lost,
   // Encoded bytes do not decode: the file or message was damaged or is of another version.
   corrupt_data,
   // A user function threw or broke its contract: see its message and the operator's name.

@@ -122,8 +122,15 @@ class IncomingFile {
  public:
   static Result<IncomingFile> create(const fs::path& directory,
                                      std::shared_ptr<std::mutex> publishing) {
-    std::string path = (incoming_of(directory) / "XXXXXX").string();
+    const std::string pattern = (incoming_of(directory) / "XXXXXX").string();
+    std::string path = pattern;
     FileDescriptor file(::mkostemp(path.data(), O_CLOEXEC));
+    if (!file.is_open() && errno == ENOENT) {  // somebody cleaned up, as in /tmp
+      std::error_code refused;
+      fs::create_directories(incoming_of(directory), refused);
+      path = pattern;
+      file = FileDescriptor(::mkostemp(path.data(), O_CLOEXEC));
+    }
     if (!file.is_open())
       return cannot("create a file in", incoming_of(directory), errno, Errc::output_failed);
     return IncomingFile(directory, std::move(publishing), path, std::move(file));

@@ -317,7 +317,8 @@ void CheckpointCoordinator::fail(CheckpointId id, const Error& reason, Instant n
         {Errc::checkpoint_failed,
          title_of(id) + " failed, number " + count + " in a row where " +
              std::to_string(settings_.tolerable_failures) +
-             " are tolerated (--tolerable-checkpoint-failures): " + reason.message}});
+             " are tolerated (--tolerable-checkpoint-failures): " + reason.message},
+        reason.code == Errc::output_failed});
     failures_in_a_row_ = 0;
     return;
   }

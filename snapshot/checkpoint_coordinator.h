@@ -79,6 +79,7 @@ struct Discard {
 // More checkpoints failed in a row than are tolerated.
 struct FailJob {
   Error error;
+  bool cannot_be_written = false;  // as the next attempt's could not
   friend bool operator==(const FailJob&, const FailJob&) = default;
 };
 

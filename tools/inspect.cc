@@ -18,6 +18,7 @@
 #include "actors/inspection_text.h"
 #include "actors/job_console.h"
 #include "base/clock.h"
+#include "base/standard_descriptors.h"
 
 namespace weir {
 namespace {
@@ -234,5 +235,6 @@ int run_inspect(int argc, char** argv) {
 }  // namespace weir
 
 int main(int argc, char** argv) {
+  weir::open_missing_standard_descriptors();
   return weir::run_inspect(argc, argv);
 }

@@ -15,6 +15,7 @@
 #include "actors/inspection_text.h"
 #include "actors/job_console.h"
 #include "base/clock.h"
+#include "base/standard_descriptors.h"
 
 namespace weir {
 namespace {
@@ -221,5 +222,6 @@ int run_job(int argc, char** argv) {
 }  // namespace weir
 
 int main(int argc, char** argv) {
+  weir::open_missing_standard_descriptors();
   return weir::run_job(argc, argv);
 }

@@ -18,6 +18,7 @@
 #include "actors/task_process.h"
 #include "actors/worker_node.h"
 #include "base/options.h"
+#include "base/standard_descriptors.h"
 
 namespace weir {
 namespace {
@@ -283,5 +284,6 @@ int run_node(int argc, char** argv) {
 }  // namespace weir
 
 int main(int argc, char** argv) {
+  weir::open_missing_standard_descriptors();
   return weir::run_node(argc, argv);
 }

@@ -25,11 +25,11 @@ enum class Locked : std::uint8_t { yes, by_another };
 Result<void> check_size(const std::string& path, std::uint64_t expected) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
-  if (error) return output_failed("commit", path, error.message());
+  if (error) return output_error("commit", path, error);
   if (size == expected) return {};
-  return output_failed("commit", path,
-                       "it has " + std::to_string(size) + " bytes instead of the " +
-                           std::to_string(expected) + " written; something changed it");
+  return output_lost("commit", path,
+                     "it has " + std::to_string(size) + " bytes instead of the " +
+                         std::to_string(expected) + " written; something changed it");
 }
 
 std::string directory_of(const std::string& path) {
@@ -170,9 +170,9 @@ class PartFileCommitter final : public SinkCommitter {
       return check_size(is_earlier ? path_of(file.hidden_name) : shown, file.bytes);
     std::error_code error;
     if (fs::exists(shown, error) && !is_earlier) {
-      return output_failed("commit", shown,
-                           "a file of this name is there; was the job restored from a checkpoint "
-                           "that is not its latest?");
+      return output_lost("commit", shown,
+                         "a file of this name is there; was the job restored from a checkpoint "
+                         "that is not its latest?");
     }
     return check_size(path_of(file.hidden_name), file.bytes);
   }
@@ -182,7 +182,7 @@ class PartFileCommitter final : public SinkCommitter {
     if (!is_hidden(file)) return {};
     std::error_code error;
     fs::rename(path_of(file.hidden_name), path_of(file.final_name), error);
-    if (error) return output_failed("commit", path_of(file.final_name), error.message());
+    if (error) return output_error("commit", path_of(file.final_name), error);
     shown_.push_back(file.final_name);
     return {};
   }

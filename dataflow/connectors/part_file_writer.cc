@@ -1,6 +1,7 @@
 #include "dataflow/connectors/part_file_writer.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -188,7 +189,7 @@ Result<void> PartFileWriter::make_bucket(const std::string& bucket) const {
     path /= name;
     std::error_code error;
     fs::create_directory(path, error);
-    if (error) return output_failed("make", path.string(), error.message());
+    if (error) return output_error("make", path.string(), error);
   }
   return {};
 }
@@ -235,12 +236,11 @@ Result<void> PartFileWriter::finish_restored(const PartFile& file) {
   const std::string path = path_of(file.hidden_name);
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
-  if (error) return output_failed("go on with", path, error.message());
+  if (error) return output_error("go on with", path, error);
   if (size < file.bytes) {
-    return output_failed("go on with", path,
-                         "it has " + std::to_string(size) + " bytes, fewer than the " +
-                             std::to_string(file.bytes) +
-                             " of the checkpoint; something changed it");
+    return output_lost("go on with", path,
+                       "it has " + std::to_string(size) + " bytes, fewer than the " +
+                           std::to_string(file.bytes) + " of the checkpoint; something changed it");
   }
   const FileDescriptor opened(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!opened.is_open()) return failed("open", file);
@@ -262,7 +262,7 @@ std::string PartFileWriter::path_of(const std::string& name) const {
 }
 
 Error PartFileWriter::failed(const std::string& what, const PartFile& file) const {
-  return output_failed(what, path_of(file.hidden_name), last_system_reason());
+  return output_error(what, path_of(file.hidden_name), {errno, std::generic_category()});
 }
 
 }  // namespace weir

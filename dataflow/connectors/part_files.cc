@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <system_error>
@@ -158,13 +159,24 @@ Result<void> check_output(const std::string& directory, bool overwrite) {
 Result<void> sync_directory(const std::string& directory) {
   const FileDescriptor opened = open_to_read(directory);
   if (!opened.is_open() || ::fsync(opened.get()) != 0) {
-    return output_failed("sync", directory, last_system_reason());
+    return output_error("sync", directory, {errno, std::generic_category()});
   }
   return {};
 }
 
 Error output_failed(const std::string& what, const std::string& path, const std::string& reason) {
   return {Errc::output_failed, "cannot " + what + " output '" + path + "': " + reason};
+}
+
+Error output_lost(const std::string& what, const std::string& path, const std::string& reason) {
+  return {Errc::output_lost, output_failed(what, path, reason).message};
+}
+
+Error output_error(const std::string& what, const std::string& path,
+                   const std::error_code& reason) {
+  const bool gone = reason == std::errc::no_such_file_or_directory;
+  return gone ? output_lost(what, path, reason.message())
+              : output_failed(what, path, reason.message());
 }
 
 }  // namespace weir

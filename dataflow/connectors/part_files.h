@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/ids.h"
@@ -73,5 +74,11 @@ struct OutputContent {
 // Errc::output_failed: "cannot <what> output '<path>': <reason>".
 [[nodiscard]] Error output_failed(const std::string& what, const std::string& path,
                                   const std::string& reason);
+// The same as Errc::output_lost.
+[[nodiscard]] Error output_lost(const std::string& what, const std::string& path,
+                                const std::string& reason);
+// What the system has said: Errc::output_lost if the path is gone.
+[[nodiscard]] Error output_error(const std::string& what, const std::string& path,
+                                 const std::error_code& reason);
 
 }  // namespace weir

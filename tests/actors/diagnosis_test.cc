@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "actors/finding_text.h"
 #include "tests/actors/sample_job.h"
 
 namespace weir {
@@ -110,6 +111,19 @@ TEST(Diagnosis, of_a_job_that_has_no_slots_says_what_it_waits_for) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].for_what, "3 slots (2 free of 2)");
   EXPECT_EQ(diagnosis.findings.size(), 1U);
+}
+
+TEST(Diagnosis, of_a_job_that_is_restarting_says_why_and_when) {
+  SampleJob job;
+  job.spends(1, 0.99, 0);
+  job.sample.now.status.state = JobState::restarting;
+  job.sample.now.status.progress.restarts = 2;
+  job.sample.now.status.progress.last_restart = "restarts in 1000 ms, attempt 3: it broke";
+  const Diagnosis diagnosis = diagnose(job.sample);
+  ASSERT_EQ(diagnosis.findings.size(), 1U);
+  const FindingText text = describe(job.sample.graph, diagnosis.findings[0]);
+  EXPECT_EQ(text.what, "the job restarts in 1000 ms, attempt 3: it broke");
+  EXPECT_EQ(text.evidence, std::vector<std::string>{"it has failed 2 times"});
 }
 
 TEST(Diagnosis, needs_two_looks_for_bottlenecks) {

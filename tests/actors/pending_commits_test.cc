@@ -30,6 +30,18 @@ TEST(PendingCommits, that_are_visible_are_forgotten_and_later_ones_stay) {
   EXPECT_EQ(pending.up_to(sink, {9}), one(2));
 }
 
+TEST(PendingCommits, that_are_visible_are_covered_by_the_checkpoint_of_the_last_of_them) {
+  PendingCommits pending;
+  EXPECT_EQ(pending.visible_up_to(sink), CheckpointId{0});
+  pending.add(sink, {1}, one(1));
+  pending.add(sink, {3}, one(3));
+  pending.add(sink, {4}, {});
+  pending.on_committed(sink, {4});
+  EXPECT_EQ(pending.visible_up_to(sink), CheckpointId{3});
+  pending.forget(sink);
+  EXPECT_EQ(pending.visible_up_to(sink), CheckpointId{3}) << "it stays visible";
+}
+
 TEST(PendingCommits, of_a_region_that_begins_again_are_forgotten) {
   PendingCommits pending;
   pending.add(sink, {1}, one(1));

@@ -34,6 +34,16 @@ TEST(ProgressLine, says_what_the_job_waits_for) {
   EXPECT_EQ(line.text(progress, MonotonicTime{} + 1s), "CREATED  waits for 4 slots (2 free of 2)");
 }
 
+TEST(ProgressLine, says_of_what_the_figures_are_after_a_restart) {
+  ProgressLine line(MonotonicTime{});
+  JobProgress progress;
+  progress.state = JobState::running;
+  progress.records_read = 100;
+  progress.restarts = 1;
+  EXPECT_EQ(line.text(progress, MonotonicTime{} + 1s),
+            "RUNNING  100 records since the last restart  100/s");
+}
+
 TEST(ProgressLine, separates_thousands) {
   EXPECT_EQ(with_separators(0), "0");
   EXPECT_EQ(with_separators(999), "999");

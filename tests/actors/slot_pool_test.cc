@@ -55,6 +55,19 @@ TEST(SlotPool, a_small_request_does_not_overtake_a_large_one) {
   EXPECT_EQ(grants[0].job, second);
 }
 
+TEST(SlotPool, who_waits_beside_a_job_that_keeps_slots_and_waits_for_more_is_told) {
+  SlotPool pool;
+  (void)pool.add_task_manager(left, 2);
+  (void)pool.add_task_manager(right, 2);
+  (void)pool.request(first, 4);
+  (void)pool.remove_task_manager(right);
+  (void)pool.request(first, 2);
+  (void)pool.request(second, 1);
+  EXPECT_FALSE(pool.waiting(second)->behind);
+  EXPECT_EQ(pool.waiting(second)->kept_by, first);
+  EXPECT_FALSE(pool.waiting(first)->kept_by) << "it knows of its own";
+}
+
 TEST(SlotPool, a_request_for_more_than_there_is_holds_nobody_up) {
   SlotPool pool;
   (void)pool.add_task_manager(left, 2);

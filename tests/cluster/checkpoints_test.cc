@@ -319,6 +319,90 @@ TEST_F(Checkpoints, a_damaged_checkpoint_is_passed_over_loudly_for_the_one_befor
   EXPECT_TRUE(told);
 }
 
+// What no restart can mend ends the job, although it may restart as often as it likes.
+class CheckpointsOfADoomedJob : public Checkpoints {
+ protected:
+  [[nodiscard]] Command doomed() const {
+    Command command = job("timers", "300000", 2);
+    std::ranges::replace(command, std::string("3000"), std::string("6000"));
+    return command;
+  }
+  // Waits until some of its output is visible: a file that a checkpoint has the beginning of is ended by a restart from
+  // that, and shown at the next one.
+  [[nodiscard]] bool shows_rows() {
+    const auto listed = [&] { return cluster_.connect()->jobs()->running; };
+    if (!soon([&] { return listed().size() == 1; })) return false;
+    id_ = listed().front().job;
+    if (!has_completed(id_, 10)) return false;
+    ::kill(cluster_.task_processes().at(0), SIGKILL);
+    return soon([&] { return cluster_.details(id_).restores == 1; }) && is_up(id_) &&
+           soon([&] { return !cluster_.is_empty(output()); }) &&
+           has_completed(id_, cluster_.details(id_).checkpoints.counts.completed + 2);
+  }
+  // Frozen first, so that no checkpoint completes meanwhile.
+  template <class Damage>
+  void kill_and(Damage damage) {
+    const auto processes = cluster_.task_processes();
+    for (const pid_t process : processes) ::kill(process, SIGSTOP);
+    std::this_thread::sleep_for(300ms);
+    damage(newest(id_));
+    for (const pid_t process : processes) ::kill(process, SIGKILL);
+  }
+  void expect_end(RunningProgram& client, const std::string& why) {
+    EXPECT_EQ(client.exit_code(), 1);
+    EXPECT_THAT(client.err(), HasSubstr(why));
+    EXPECT_TRUE(cluster_.has_task_processes(0));
+  }
+
+  JobId id_{};
+};
+
+TEST_F(CheckpointsOfADoomedJob, a_removed_output_directory_ends_it_with_the_reason) {
+  const auto client = cluster_.start(doomed());
+  ASSERT_TRUE(shows_rows());
+  kill_and([&](const fs::path&) { fs::remove_all(output()); });
+  expect_end(*client, "output '" + output() + "/");
+  EXPECT_THAT(client->err(), HasSubstr("No such file or directory; start the job anew"));
+}
+
+TEST_F(CheckpointsOfADoomedJob, damage_to_the_last_behind_visible_output_ends_it_naming_both) {
+  const auto client = cluster_.start(doomed());
+  ASSERT_TRUE(shows_rows());
+  fs::path last;
+  kill_and([&](const fs::path& newest) {
+    last = newest;
+    fs::resize_file(last / "_metadata", 40);
+  });
+  expect_end(*client, last.filename().string() + " is not restored from");
+  EXPECT_THAT(client->err(), AllOf(HasSubstr("the job cannot begin again from nothing"),
+                                   HasSubstr("'out'"), HasSubstr("--overwrite")));
+}
+
+TEST_F(CheckpointsOfADoomedJob, damage_to_state_that_only_its_checksum_shows_ends_it) {
+  Command command = doomed();
+  command.insert(command.end(), {"--checkpoint-inline-threshold", "1B"});
+  const auto client = cluster_.start(command);
+  ASSERT_TRUE(shows_rows());
+  kill_and([&](const fs::path& newest) {
+    for (const auto& entry : fs::directory_iterator(newest)) {
+      if (entry.path().filename() == "_metadata") continue;
+      std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      const std::string other(fs::file_size(entry.path()), '\x5a');
+      file.write(other.data(), static_cast<std::streamsize>(other.size()));
+    }
+  });
+  expect_end(*client, "is damaged: the checksum");
+}
+
+TEST_F(Checkpoints, each_restart_is_told_to_those_who_watch_the_job) {
+  Command command = job("lanes", "3000", 1);
+  command.insert(command.end(), {"--fail-at", "2000", "--marker", cluster_.file("marker")});
+  const auto client = cluster_.run(command);
+  EXPECT_EQ(client.exit_code, 0);
+  EXPECT_THAT(client.err, HasSubstr("golden: restarts in 50 ms, attempt 2: user function of "
+                                    "'second' threw an exception: fails once, at 2000"));
+}
+
 TEST_F(Checkpoints, a_directory_that_cannot_be_written_is_refused_with_its_name) {
   Command command = job("join", "1000", 1);
   const std::string file = cluster_.write("a-file", "x");

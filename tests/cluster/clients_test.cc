@@ -217,11 +217,50 @@ TEST_F(Clients, get_the_slots_of_a_job_that_ends_and_of_a_worker_that_comes) {
   EXPECT_EQ(third->exit_code(), 0) << third->err();
 }
 
+// A shell starts them with all three closed, or some.
+TEST_F(Clients, that_have_no_standard_descriptors_run_their_job_all_the_same) {
+  int next = 0;
+  for (const char* closed : {"<&- >&- 2>&-", ">&-", "<&- 2>&-"}) {
+    Command command{"/bin/sh", "-c", std::string("exec \"$@\" ") + closed, "sh"};
+    const Command of_job = job("out" + std::to_string(++next));
+    command.insert(command.end(), of_job.begin(), of_job.end());
+    EXPECT_EQ(cluster_.start(command)->exit_code(), 0) << closed;
+    EXPECT_EQ(sorted_output(of_job[2]).size(), 1000U) << closed;
+  }
+}
+
 TEST_F(Clients, that_wait_for_slots_can_be_interrupted) {
   const auto client = cluster_.start(endless_job("out", "3"));
   ASSERT_TRUE(soon([&] { return client->err().find("waits for") != std::string::npos; }));
   client->send_signal(SIGINT);
   EXPECT_EQ(client->exit_code(), 130) << client->err();
+}
+
+// A job that has lost a worker keeps the slots of the other.
+TEST(SlotsOfARestartingJob, are_named_to_those_who_wait_beside_it_and_their_lack_fails_an_attempt) {
+  TestCluster cluster({.slots = 1});
+  const JobId job = cluster.submit({test_job("misbehaving"), "--output", cluster.file("first"),
+                                    "--parallelism", "2", "--records", "0", "--rate", "1000",
+                                    "--restart-strategy", "fixed-delay", "--restart-attempts", "2",
+                                    "--restart-delay", "100ms", "--slot-timeout", "3s"});
+  ASSERT_TRUE(cluster.runs(job));
+  cluster.worker(1).kill();
+  const auto other = cluster.start({test_job("misbehaving"), "--output", cluster.file("second"),
+                                    "--parallelism", "1", "--records", "10"});
+  EXPECT_TRUE(soon([&] {
+    return other->err().find("waits for 1 slot (0 free of 1), beside job " + to_string(job) +
+                             ", which keeps its slots while it waits for 1 more to restart") !=
+           std::string::npos;
+  })) << other->err();
+  EXPECT_THAT(cluster.details(job).status.progress.waiting_for, HasSubstr("this attempt fails at"));
+  EXPECT_EQ(cluster.outcome(job).state, JobState::failed);
+  EXPECT_THAT(cluster.outcome(job).error->message, HasSubstr("no resources: the job waited 3 s"));
+  std::vector<AttemptId> without_slots;
+  for (const JobException& exception : cluster.details(job).exceptions) {
+    if (exception.error.code == Errc::not_enough_slots) without_slots.push_back(exception.attempt);
+  }
+  EXPECT_EQ(without_slots, (std::vector<AttemptId>{{2}, {3}}));
+  EXPECT_EQ(other->exit_code(), 0) << other->err();
 }
 
 TEST(TwoClients, at_once_have_their_jobs_run_side_by_side) {

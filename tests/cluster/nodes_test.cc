@@ -109,6 +109,36 @@ TEST_F(Nodes, a_killed_worker_takes_its_task_processes_along_and_comes_back) {
   }
 }
 
+// Nobody can go on from what the job has written by then, and its task processes alone are left to remove it.
+TEST_F(Nodes, a_master_that_ends_leaves_no_hidden_output) {
+  for (const int signal : {SIGTERM, SIGKILL}) {
+    for (const bool with_checkpoints : {false, true}) {
+      SCOPED_TRACE(std::to_string(signal) + (with_checkpoints ? " with checkpoints" : ""));
+      const std::string output = cluster_.file("out");
+      Command command{
+          test_job("golden"), "--job", "timers",        "--records", "400000", "--rate", "40000",
+          "--output",         output,  "--parallelism", "2"};
+      if (with_checkpoints)
+        command.insert(command.end(), {"--checkpoint-interval", "200ms", "--checkpoint-dir",
+                                       cluster_.file("checkpoints")});
+      const JobId job = cluster_.submit(command);
+      ASSERT_TRUE(cluster_.runs(job));
+      // Both processes have written something.
+      ASSERT_TRUE(
+          soon([&] { return std::filesystem::exists(output) && files_below(output) >= 2; }));
+      cluster_.master().send_signal(signal);
+      EXPECT_TRUE(cluster_.has_task_processes(0));
+      std::error_code gone;  // with the last of its files
+      for (const auto& entry : std::filesystem::directory_iterator(output, gone))
+        EXPECT_FALSE(entry.path().filename().string().starts_with('.')) << entry.path();
+      cluster_.master().kill();
+      cluster_.start_master();
+      ASSERT_TRUE(cluster_.has_workers(2));
+      std::filesystem::remove_all(output);
+    }
+  }
+}
+
 TEST_F(Nodes, that_are_all_killed_at_once_leave_nothing_and_come_back) {
   (void)submit_endless_job();
   cluster_.worker(0).send_signal(SIGKILL);

@@ -58,6 +58,18 @@ TEST_F(PathsOfALostDirectory, an_input_fails_the_job_with_node_directory_and_pat
                     HasSubstr("give an absolute path")));
 }
 
+TEST_F(PathsOfALostDirectory, which_the_client_had_lost_itself_blame_no_node) {
+  cluster_.start_worker(0);
+  const auto client = cluster_.start(
+      {"/bin/sh", "-c", "rmdir \"$PWD\" && exec \"$@\"", "sh", app("word_count"), "--input",
+       "words.txt", "--output", cluster_.file("out"), "--parallelism", "1"},
+      directory_);
+  EXPECT_EQ(client->exit_code(), 1);
+  EXPECT_THAT(client->err(), AllOf(HasSubstr("submitted from had been removed: the relative path "
+                                             "'words.txt' of 'lines' needs it"),
+                                   testing::Not(HasSubstr("''"))));
+}
+
 TEST_F(PathsOfALostDirectory, an_output_of_the_programs_own_option_fails_the_job) {
   const auto outcome = run_and_lose_directory(
       {test_job("misbehaving"), "--output", "results", "--parallelism", "1"});

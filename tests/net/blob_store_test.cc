@@ -195,6 +195,13 @@ TEST_F(BlobStoreTest, what_a_crash_leaves_is_removed_and_blobs_stay) {
   EXPECT_TRUE(reopened.verify(id_of_abc));
 }
 
+TEST_F(BlobStoreTest, a_directory_that_somebody_removed_is_made_anew) {
+  std::filesystem::remove_all(directory);
+  EXPECT_FALSE(store.has(id_of_abc));
+  const BlobId id = store.put_file(files.write("file", "abc")).value();
+  EXPECT_EQ(read_file(store.path_of(id)), "abc");
+}
+
 TEST_F(BlobStoreTest, a_directory_has_one_store_at_a_time) {
   const auto second = BlobStore::open(directory);
   ASSERT_FALSE(second);

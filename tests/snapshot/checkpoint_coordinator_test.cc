@@ -262,6 +262,15 @@ TEST(CheckpointCoordinator, fails_the_job_at_the_first_failure_by_default) {
                    "(--tolerable-checkpoint-failures): map (2/2) declined it: broken"}));
 }
 
+TEST(CheckpointCoordinator, tells_storage_that_cannot_be_written_apart_from_failures_that_pass) {
+  for (const Errc code : {Errc::output_failed, Errc::timeout}) {
+    CheckpointCoordinator coordinator = running(every(100));
+    (void)coordinator.on_time(at(100));
+    const auto actions = coordinator.on_declined(map1, first, {code, "no"}, at(101));
+    EXPECT_EQ(only<FailJob>(actions).cannot_be_written, code == Errc::output_failed);
+  }
+}
+
 TEST(CheckpointCoordinator, counts_failures_in_a_row_and_a_success_resets_them) {
   CheckpointSettings settings = every(100);
   settings.tolerable_failures = 1;

@@ -436,12 +436,12 @@ TEST_F(FileSinkCheckpointTest,
     return attempt.restore(checkpoint).error();
   };
   EXPECT_EQ(restore_error(),
-            (Error{Errc::output_failed, "cannot go on with output '" + file +
-                                            "': it has 3 bytes, fewer than the 4 of the "
-                                            "checkpoint; something changed it"}));
+            (Error{Errc::output_lost, "cannot go on with output '" + file +
+                                          "': it has 3 bytes, fewer than the 4 of the "
+                                          "checkpoint; something changed it"}));
   fs::remove(file);
-  EXPECT_EQ(restore_error(), (Error{Errc::output_failed, "cannot go on with output '" + file +
-                                                             "': No such file or directory"}));
+  EXPECT_EQ(restore_error(), (Error{Errc::output_lost, "cannot go on with output '" + file +
+                                                           "': No such file or directory"}));
 }
 
 TEST_F(FileSinkCheckpointTest, refuses_to_go_back_to_a_checkpoint_before_what_is_visible) {
@@ -453,7 +453,7 @@ TEST_F(FileSinkCheckpointTest, refuses_to_go_back_to_a_checkpoint_before_what_is
   Attempt& again = start_from(checkpoint_files(), older);
   again.write("a");
   EXPECT_EQ(again.committer().commit(again.finish()).error(),
-            (Error{Errc::output_failed,
+            (Error{Errc::output_lost,
                    "cannot commit output '" + out() +
                        "/part-0-0': a file of this name is there; was the job restored from a "
                        "checkpoint that is not its latest?"}));
@@ -493,7 +493,7 @@ TEST_F(FileSinkCheckpointTest, shows_nothing_of_a_commit_that_cannot_be_made_who
   const auto checkpoint = job.checkpoint();
   fs::remove(out() + '/' + from_bytes<PartFile>(checkpoint.committables[1].bytes)->hidden_name);
   EXPECT_EQ(job.committer().commit(checkpoint.committables).error(),
-            (Error{Errc::output_failed,
+            (Error{Errc::output_lost,
                    "cannot commit output '" + out() + "/part-1-0': No such file or directory"}));
   EXPECT_THAT(visible_names(), IsEmpty());
 }
@@ -627,7 +627,7 @@ TEST_F(OverwritingFileSinkTest, keeps_old_output_if_a_file_to_commit_is_not_as_i
   const auto checkpoint = job.checkpoint();
   const auto file = *from_bytes<PartFile>(checkpoint.committables[0].bytes);
   fs::resize_file(out() + '/' + file.hidden_name, 1);
-  EXPECT_EQ(job.committer().commit(checkpoint.committables).error().code, Errc::output_failed);
+  EXPECT_EQ(job.committer().commit(checkpoint.committables).error().code, Errc::output_lost);
   job.committer().abort();
   EXPECT_EQ(visible(), old_);
   EXPECT_THAT(hidden_names(), IsEmpty());

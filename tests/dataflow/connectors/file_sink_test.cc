@@ -156,12 +156,12 @@ TEST_F(FileSinkTest, refuses_to_commit_what_is_not_there_as_it_was_written) {
   const fs::path hidden = fs::directory_iterator(out())->path();
   fs::resize_file(hidden, 1);
   EXPECT_EQ(committer->commit(committables).error(),
-            (Error{Errc::output_failed,
+            (Error{Errc::output_lost,
                    "cannot commit output '" + hidden.string() +
                        "': it has 1 bytes instead of the 2 written; something changed it"}));
   fs::remove(hidden);
   EXPECT_EQ(committer->commit(committables).error(),
-            (Error{Errc::output_failed,
+            (Error{Errc::output_lost,
                    "cannot commit output '" + out() + "/part-0-0': No such file or directory"}));
 }
 
@@ -274,7 +274,7 @@ TEST_F(FileSinkTest, does_not_take_old_output_for_a_file_committed_before) {
   for (const auto& name : dir_.names("out")) {
     if (is_hidden_name(name)) fs::remove(dir_.path("out/" + name));
   }
-  EXPECT_EQ(committer->commit(committables).error().code, Errc::output_failed);
+  EXPECT_EQ(committer->commit(committables).error().code, Errc::output_lost);
 }
 
 TEST_F(FileSinkTest, does_not_overwrite_what_is_not_its_own) {
@@ -323,7 +323,7 @@ TEST_F(FileSinkTest, reports_a_directory_that_vanished) {
   WriterHarness<std::string> writer(line_files(out()));
   ASSERT_TRUE(writer.write({"a"}));
   const auto committables = writer.finish();
-  EXPECT_EQ(committables.error().code, Errc::output_failed);
+  EXPECT_EQ(committables.error().code, Errc::output_lost);
   EXPECT_THAT(committables.error().message, HasSubstr("No such file or directory"));
 }
 
