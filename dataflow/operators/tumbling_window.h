@@ -8,6 +8,7 @@
 
 #include "dataflow/api/aggregates.h"
 #include "dataflow/operators/keyed.h"
+#include "dataflow/operators/time_runs.h"
 #include "dataflow/output.h"
 #include "dataflow/window/tumbling.h"
 #include "state/keyed_table.h"
@@ -51,7 +52,8 @@ class TumblingWindowOperator final : public Operator {
       const EventTime at = input.times[row];
       if (at == no_timestamp) return missing_time();
       const Window window = windows_.window_of(at);
-      const std::size_t end = end_of_run(input.times.data(), row + 1, rows.end, window);
+      const std::size_t end =
+          end_of_run(input.times.data(), row + 1, rows.end, window.start, window.end);
       if (window.max_time() <= watermark_) {
         if (late_ && out.port<T>(*late_).full()) return Progress{StepResult::output_full, row};
         drop_late(input, {row, end}, out);
@@ -85,23 +87,6 @@ class TumblingWindowOperator final : public Operator {
     return {Errc::user_code,
             "'" + context_->operator_name +
                 "' received a record without event time: put .event_time(…) before the window"};
-  }
-
-  // The first row whose time is not in the window. Blocks are looked at without a branch per row:
-  // nearly always all rows of a batch are in the window of its first.
-  static std::size_t end_of_run(const EventTime* times, std::size_t row, std::size_t end,
-                                const Window& window) {
-    constexpr std::size_t block = 64;
-    for (; row + block <= end; row += block) {
-      unsigned outside = 0;
-      for (std::size_t i = row; i < row + block; ++i) {
-        outside |= static_cast<unsigned>(times[i] < window.start) |
-                   static_cast<unsigned>(times[i] >= window.end);
-      }
-      if (outside != 0) break;
-    }
-    while (row < end && times[row] >= window.start && times[row] < window.end) ++row;
-    return row;
   }
 
   void fold(const Batch<T>& input, RowRange rows, Table& table) {

@@ -25,13 +25,14 @@ class Cumulative : public InEitherTime<Cumulative> {
   [[nodiscard]] constexpr Duration step() const { return step_; }
   [[nodiscard]] constexpr Duration offset() const { return offset_; }
 
-  // Requires !mistake(). Longest first.
+  // Requires !mistake(). Longest first. Windows that would begin before EventTime::min() or end behind max() are cut short there.
   template <class T>
   void assign(const T& /*value*/, EventTime time, std::vector<Window>& windows) const {
     const Duration into = time_into_window(time, offset_, size_);
     const EventTime start = time - into;
     for (Duration length = size_; length > into; length -= step_) {
-      windows.push_back({start, start + length});
+      const Window window{start, time + (length - into)};
+      if (length == size_ || window != windows.back()) windows.push_back(window);
     }
   }
   [[nodiscard]] std::optional<std::string> mistake() const {
