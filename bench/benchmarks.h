@@ -16,6 +16,14 @@ namespace weir::bench {
 // bandwidth.
 [[nodiscard]] PairedBenchmark limit_keyed_count();
 
+// windows.cc
+[[nodiscard]] PairedBenchmark sliding_vs_tumbling();
+[[nodiscard]] PairedBenchmark session_windows();
+[[nodiscard]] PairedBenchmark skew();
+
+// joins.cc
+[[nodiscard]] PairedBenchmark interval_join();
+
 // checkpoints.cc
 [[nodiscard]] PairedBenchmark memory_per_key();
 [[nodiscard]] PairedBenchmark snapshot_pause_memory();

@@ -2,12 +2,12 @@
 // exchange.
 #include "bench/limits/keyed_count.h"
 
-#include <atomic>
 #include <memory>
 
 #include "actors/run.h"
 #include "base/check.h"
 #include "bench/benchmarks.h"
+#include "bench/hash_sink.h"
 #include "dataflow/api/weir.h"
 
 namespace weir::bench {
@@ -19,42 +19,10 @@ constexpr double records_per_ms = 100;
 
 using CountRow = Windowed<std::uint64_t, std::int64_t>;
 
-// Adds up the hashes of all rows.
-class HashWriter final : public SinkOperator {
- public:
-  explicit HashWriter(std::shared_ptr<std::atomic<std::uint64_t>> sum) : sum_(std::move(sum)) {}
-
-  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
-                                         Outputs&) override {
-    const auto& values = batch_cast<CountRow>(*in).values;
-    std::uint64_t hash = 0;
-    for (std::size_t i = rows.begin; i < rows.end; ++i) {
-      hash += row_hash(values[i].key, values[i].value, values[i].window_end.ms);
-    }
-    sum_->fetch_add(hash, std::memory_order_relaxed);
-    return Progress{StepResult::done, rows.end};
-  }
-
- private:
-  std::shared_ptr<std::atomic<std::uint64_t>> sum_;
-};
-
-struct HashSink {
-  std::shared_ptr<std::atomic<std::uint64_t>> sum = std::make_shared<std::atomic<std::uint64_t>>(0);
-
-  [[nodiscard]] std::string describe() const { return "hash"; }
-  [[nodiscard]] Result<void> check() const { return {}; }
-  template <class T>
-  [[nodiscard]] std::unique_ptr<SinkOperator> make_writer() const {
-    static_assert(std::is_same_v<T, CountRow>);
-    return std::make_unique<HashWriter>(sum);
-  }
-  [[nodiscard]] std::unique_ptr<SinkCommitter> make_committer() const { return nullptr; }
-};
-
 Sample run_engine(const Collection<Record>& records, bool exchange) {
   Job job("keyed_count");
-  HashSink sink;
+  const HashSink sink{
+      [](const CountRow& row) { return row_hash(row.key, row.value, row.window_end.ms); }};
   const auto timed =
       job.source("records", records)
           .event_time([](const Record& r) { return EventTime{r.time_ms}; }, monotonous());

@@ -13,6 +13,8 @@ namespace weir {
 //     void add(Accumulator&, const T&) const;
 //     Out result(const Accumulator&) const;
 //     void merge(Accumulator&, const Accumulator& other) const;    // optional for tumbling windows
+//     void retract(Accumulator& from, const Accumulator& part) const;
+//         // optional: takes back, without a trace, what was merged
 //   };
 template <class A, class T>
 concept AggregateFunction = requires(const A& a, typename A::Accumulator& acc,
@@ -20,6 +22,18 @@ concept AggregateFunction = requires(const A& a, typename A::Accumulator& acc,
   requires std::default_initializable<typename A::Accumulator>;
   a.add(acc, value);
   a.result(done);
+};
+
+template <class A>
+concept MergesAggregates = requires(const A& a, typename A::Accumulator& into,
+                                    const typename A::Accumulator& other) {
+  a.merge(into, other);
+};
+
+template <class A>
+concept RetractsAggregates = MergesAggregates<A> &&
+    requires(const A& a, typename A::Accumulator& from, const typename A::Accumulator& part) {
+  a.retract(from, part);
 };
 
 template <class A>

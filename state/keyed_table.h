@@ -74,13 +74,22 @@ class KeyedTable {
   template <class Visit>
   bool walk(TableCursor& cursor, Visit visit) const {
     for (; cursor.table < tables_.size(); ++cursor.table, cursor.slot = 0) {
-      const auto& table = tables_[cursor.table];
-      const std::size_t end = table.slot_count();
-      for (cursor.slot = table.next_used(cursor.slot); cursor.slot < end;) {
-        const bool go_on = visit(table.key_at(cursor.slot), table.value_at(cursor.slot));
-        cursor.slot = table.next_used(cursor.slot + 1);
-        if (!go_on) return false;
-      }
+      if (!walk_part(cursor.table, cursor.slot, visit)) return false;
+    }
+    return true;
+  }
+
+  // The tables it consists of. A key is in the part of the same number in all KeyedTables of a slice.
+  [[nodiscard]] std::size_t part_count() const { return tables_.size(); }
+  // walk() in one part, from the slot on.
+  template <class Visit>
+  bool walk_part(std::size_t part, std::size_t& slot, Visit visit) const {
+    const auto& table = tables_[part];
+    const std::size_t end = table.slot_count();
+    for (slot = table.next_used(slot); slot < end;) {
+      const bool go_on = visit(table.key_at(slot), table.value_at(slot));
+      slot = table.next_used(slot + 1);
+      if (!go_on) return false;
     }
     return true;
   }

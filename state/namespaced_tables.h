@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/codec.h"
 #include "state/frozen_groups.h"
 #include "state/keyed_table.h"
@@ -29,16 +30,29 @@ class NamespacedTables {
     return *table;
   }
 
+  // Calls visit(space, table) for each in the order of N, until it returns false.
+  template <class Visit>
+  void for_each(Visit visit) {
+    for (auto& [space, table] : tables_) {
+      if (!visit(space, *table)) return;
+    }
+  }
+
   [[nodiscard]] bool empty() const { return tables_.empty(); }
   [[nodiscard]] std::size_t size() const { return tables_.size(); }
   // The first in the order of N. Each requires !empty().
   [[nodiscard]] const N& first() const { return tables_.begin()->first; }
   [[nodiscard]] Table& first_table() { return *tables_.begin()->second; }
   // The memory of one dropped table serves the next.
-  void drop_first() {
-    tables_.begin()->second->clear();
-    spare_ = std::move(tables_.begin()->second);
-    tables_.erase(tables_.begin());
+  void drop_first() { drop(tables_.begin()); }
+  // Requires that the namespace has a table.
+  void drop(const N& space) {
+    const auto at = tables_.find(space);
+    WEIR_CHECK(at != tables_.end());
+    drop(at);
+  }
+  void drop_all() {
+    while (!empty()) drop_first();
   }
 
   // All tables as they are now; takes time per table. See KeyedTable::freeze.
@@ -81,6 +95,12 @@ class NamespacedTables {
     KeyGroupSlice slice_;
     std::vector<FrozenGroups<K, V>> tables_;
   };
+
+  void drop(typename std::map<N, std::unique_ptr<Table>>::iterator at) {
+    at->second->clear();
+    spare_ = std::move(at->second);
+    tables_.erase(at);
+  }
 
   KeyGroupSlice slice_;
   std::map<N, std::unique_ptr<Table>> tables_;

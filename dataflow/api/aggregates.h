@@ -1,6 +1,7 @@
 // Aggregates: what is kept of many records, and what comes out of it.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -18,6 +19,7 @@ struct Count {
   }
   [[nodiscard]] std::int64_t result(Accumulator count) const { return count; }
   void merge(Accumulator& into, Accumulator other) const { into += other; }
+  void retract(Accumulator& from, Accumulator part) const { from -= part; }
 };
 
 // Sum of a field: Field is a pointer to a member or a function of the record. Integers wrap as they
@@ -33,6 +35,10 @@ struct Sum {
   [[nodiscard]] V result(const Accumulator& sum) const { return sum; }
   void merge(Accumulator& into, const Accumulator& other) const {
     into = static_cast<V>(into + other);
+  }
+  // Not of floating point: where a large number was taken back, a residue would stay.
+  void retract(Accumulator& from, const Accumulator& part) const requires std::integral<V> {
+    from = static_cast<V>(from - part);
   }
 };
 

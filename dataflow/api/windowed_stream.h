@@ -14,11 +14,13 @@
 #include "dataflow/api/results.h"
 #include "dataflow/api/window_function.h"
 #include "dataflow/api/window_results.h"
+#include "dataflow/operators/sliced_window.h"
 #include "dataflow/operators/tumbling_window.h"
 #include "dataflow/operators/window.h"
 #include "dataflow/operators/window_contents.h"
 #include "dataflow/operators/window_firing.h"
 #include "dataflow/window/evictor.h"
+#include "dataflow/window/slices.h"
 #include "dataflow/window/trigger.h"
 #include "dataflow/window/triggers/default_trigger.h"
 #include "dataflow/window/tumbling.h"
@@ -222,20 +224,30 @@ class WindowedStream
   template <class Row, class Agg, class Make>
   [[nodiscard]] auto aggregated(std::string name, Agg agg, Make make) const {
     check_aggregate<Agg>();
-    if constexpr (std::is_same_v<Assigner, Tumbling> && has_default_trigger && !has_evictor) {
-      if (assigner_.domain() == TimeDomain::event && allowed_lateness_ == Duration{0}) {
-        return results<Row>(std::move(name), [agg, make, windows = assigner_,
-                                              selector = stream_.selector()](LatePort late) {
-          return OperatorFactory([agg, make, windows, selector, late] {
-            using Op = TumblingWindowOperator<T, Selector, Agg, Row, Make>;
-            return std::make_unique<Op>(selector, windows, agg, make, late);
-          });
-        });
+    if constexpr (has_default_trigger && !has_evictor) {
+      const bool is_plain =
+          assigner_.domain() == TimeDomain::event && allowed_lateness_ == Duration{0};
+      if constexpr (std::is_same_v<Assigner, Tumbling>) {
+        using Op = TumblingWindowOperator<T, Selector, Agg, Row, Make>;
+        if (is_plain) return special<Op, Row>(std::move(name), std::move(agg), std::move(make));
+      } else if constexpr (MergesAggregates<Agg> && requires { slices_of(assigner_); }) {
+        using Op = SlicedWindowOperator<T, Selector, Assigner, Agg, Row, Make>;
+        if (is_plain) return special<Op, Row>(std::move(name), std::move(agg), std::move(make));
       }
     }
     const void* no_members = nullptr;
     return step<Row>(std::move(name), contents_of(std::move(agg)),
                      WindowRow<K, Row, Make>(std::move(make)), no_members);
+  }
+
+  template <class Op, class Row, class Agg, class Make>
+  [[nodiscard]] WindowResults<Row, T> special(std::string name, Agg agg, Make make) const {
+    return results<Row>(std::move(name), [agg, make, windows = assigner_,
+                                          selector = stream_.selector()](LatePort late) {
+      return OperatorFactory([agg, make, windows, selector, late] {
+        return std::make_unique<Op>(selector, windows, agg, make, late);
+      });
+    });
   }
 
   template <class Row, class Contents, class Firing, class Function>

@@ -55,6 +55,7 @@ class WindowOperator final : public Operator {
 
   [[nodiscard]] Result<void> open(const OperatorContext& context) override {
     context_ = &context;
+    watermark_ = context.watermark;
     // No member of a function can have a name with a space.
     auto table = context.state->keyed<K, Open>("open windows", StateKind::windows);
     if (!table) return table.error();

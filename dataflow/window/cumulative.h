@@ -34,7 +34,7 @@ class Cumulative : public InEitherTime<Cumulative> {
     const std::size_t first = windows.size();
     for (Duration length = size_; length > into; length -= step_) {
       const Window window{start, time + (length - into)};
-      if (windows.size() == first || windows.back() != window) windows.push_back(window);
+      if (length == size_ || window != windows.back()) windows.push_back(window);
     }
   }
   [[nodiscard]] std::optional<std::string> mistake() const {
