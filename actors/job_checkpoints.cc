@@ -170,11 +170,16 @@ void JobCheckpoints::find_restore_point(RegionIndex region) {
   look_for_those_waiting();
 }
 
+void JobCheckpoints::on_damaged(const std::string& directory, const Error& error) {
+  const auto id = checkpoint_of(directory.substr(directory.rfind('/') + 1));
+  if (id) damaged_.emplace(*id, error);
+}
+
 // Not before it is settled whether what is being stored counts: an aborted checkpoint may be whole, and is removed.
 void JobCheckpoints::look_for_those_waiting() {
   if (being_stored_ > 0) return;
   for (const RegionIndex region : std::exchange(looking_, {}))
-    job_->self->send(store_, FindCheckpoint{region, completed_});
+    job_->self->send(store_, FindCheckpoint{region, completed_, damaged_});
 }
 
 void JobCheckpoints::on_found(const CheckpointFound& found) {

@@ -44,6 +44,8 @@ class JobCheckpoints {
   void store_last();
   // Then JobManager::start_again.
   void find_restore_point(RegionIndex region);
+  // A region could not begin from there.
+  void on_damaged(const std::string& directory, const Error& error);
   void on_found(const CheckpointFound& found);
   // If output is lost: with the damaged checkpoints that the last attempt was not restored from, and what to do.
   [[nodiscard]] Error with_damaged(Error error) const;
@@ -80,6 +82,7 @@ class JobCheckpoints {
   std::optional<CheckpointId> last_;        // that store_last() has begun
   std::optional<MonotonicTime> wake_at_;    // a reminder is under way
   std::uint32_t being_stored_ = 0;
+  std::map<CheckpointId, Error> damaged_;
   std::string passed_over_;           // when a checkpoint was looked for last
   std::vector<RegionIndex> looking_;  // for a checkpoint, once none is being stored
 };

@@ -32,8 +32,7 @@ bool is_recoverable(const Error& error) {
 }
 
 bool is_of_files(const Error& error) {
-  return error.code == Errc::output_failed || error.code == Errc::corrupt_data ||
-         error.code == Errc::input_unreadable;
+  return error.code == Errc::output_failed || error.code == Errc::input_unreadable;
 }
 
 // How long an execution's hosts may take to be gone before the next one begins beside them.
@@ -125,8 +124,7 @@ void JobManager::make_execution(RegionIndex index, std::string restore_from) {
   last_attempt_ = {last_attempt_.value + 1};
   if (!region.removes_output) ++region.number;
   region.waits_for_slots = region.tasks_finished = region.ended = region.decided = false;
-  region.restored = !restore_from.empty();
-  region.ran = false;
+  region.restored_from = restore_from;
   region.restart_after.reset();
   const bool again = region.execution != nullptr && region.execution->leaves_output();
   region.execution = std::make_unique<RegionExecution>(
@@ -328,7 +326,6 @@ void JobManager::on_committed(const OutputCommitted& committed) {
 void JobManager::on_all_running(RegionExecution& execution) {
   Region& region = region_of(execution);
   region.has_run = true;
-  region.ran = true;
   if (region.number > 1) job_.log.info("runs again, attempt " + std::to_string(region.number));
   if (checkpoints_) checkpoints_->on_running(region.vertices);
 }
@@ -379,9 +376,10 @@ void JobManager::decide(Region& region) {
   // What the checkpoint refers to is not as it was, and will not be.
   const bool cannot_begin = !restore_from_.empty() && !region.has_run;
   if (cannot_begin && is_of_files(*graph.error())) return;
-  // Of a checkpoint that looked whole, and would do so again.
-  const bool cannot_be_read = graph.error()->code == Errc::corrupt_data;
-  if (cannot_be_read && region.restored && !region.ran) return;
+  if (graph.error()->code == Errc::checkpoint_damaged) {
+    if (region.restored_from == restore_from_) return;  // it has no other
+    checkpoints_->on_damaged(region.restored_from, *graph.error());
+  }
   region.restart_after = restarts_->on_failure(job_.engine->clock->now());
 }
 

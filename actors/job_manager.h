@@ -93,8 +93,7 @@ class JobManager : public RegionOwner {
     ProcessingTime slots_deadline = {};  // while it waits
     bool has_run = false;                // all its tasks, in one execution or another
     bool tasks_finished = false;
-    bool restored = false;  // its execution, from a checkpoint
-    bool ran = false;       // all tasks of its execution
+    std::string restored_from = {};  // the checkpoint that its execution began from, if any
     // Once its execution has failed and that was decided: how long until the next; no value: never.
     bool decided = false;
     std::optional<Duration> restart_after = {};

@@ -10,6 +10,7 @@
 
 #include <caf/all.hpp>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -556,7 +557,8 @@ struct DiscardCheckpoint {
 // Which one a region is to begin from.
 struct FindCheckpoint {
   RegionIndex region;
-  CheckpointId completed;  // the last one that was; 0: none
+  CheckpointId completed;                 // the last one that was; 0: none
+  std::map<CheckpointId, Error> damaged;  // found to be, by who began from them
 };
 struct CheckpointFound {
   RegionIndex region;

@@ -17,7 +17,7 @@ void OperatorCoordinator::deploy(CoordinatorHandle::base* self, const EngineCont
 void OperatorCoordinator::open() {
   CoordinatorOpened answer{deployment_.attempt, deployment_.node, {}, {}};
   if (const auto opened = open_node(); !opened) {
-    answer.error = opened.error();
+    answer.error = deployment_.restore ? RestorePoint::about(opened.error()) : opened.error();
   } else if (enumerator_ != nullptr) {
     answer.total_units = enumerator_->total_units();
   }

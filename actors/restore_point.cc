@@ -7,10 +7,15 @@
 
 namespace weir {
 
+Error RestorePoint::about(Error error) {
+  if (error.code == Errc::corrupt_data) error.code = Errc::checkpoint_damaged;
+  return error;
+}
+
 Result<RestorePoint> RestorePoint::read(std::shared_ptr<SnapshotStorage> storage,
                                         const std::string& directory) {
   auto checkpoint = read_manifest(*storage, directory);
-  if (!checkpoint) return checkpoint.error();
+  if (!checkpoint) return about(checkpoint.error());
   RestorePoint point;
   point.content_ = std::make_shared<Content>(Content{std::move(storage), *std::move(checkpoint)});
   return point;

@@ -21,6 +21,10 @@ class RestorePoint {
   [[nodiscard]] static Result<RestorePoint> read(std::shared_ptr<SnapshotStorage> storage,
                                                  const std::string& directory);
 
+  // What a failure to begin there says of the checkpoint: Errc::checkpoint_damaged for corrupt data, since the master has
+  // looked whether everything is there, and has not read it.
+  [[nodiscard]] static Error about(Error error);
+
   [[nodiscard]] explicit operator bool() const { return content_ != nullptr; }
   // Each requires that this is a checkpoint.
   [[nodiscard]] Result<RestoredState> state_of(const std::string& operator_name,

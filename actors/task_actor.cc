@@ -136,8 +136,11 @@ void TaskActor::wire(const WireTask& wiring) {
 void TaskActor::start() {
   if (ended_ || running_) return;
   report(TaskState::initializing);
-  if (const auto restored = restore(); !restored) return fail(restored.error());
-  if (const auto opened = core_->open(); !opened) return fail(opened.error());
+  if (const auto restored = restore(); !restored)
+    return fail(RestorePoint::about(restored.error()));
+  if (const auto opened = core_->open(); !opened) {
+    return fail(deployment_.restore ? RestorePoint::about(opened.error()) : opened.error());
+  }
   running_ = true;
   report(TaskState::running);
   schedule_step();

@@ -52,6 +52,8 @@ std::string_view name_of(Errc code) {
       return "no_such_job";
     case Errc::state_mismatch:
       return "state_mismatch";
+    case Errc::checkpoint_damaged:
+      return "checkpoint_damaged";
     case Errc::checkpoint_failed:
       return "checkpoint_failed";
   }

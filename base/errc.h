@@ -52,6 +52,8 @@ enum class Errc {
   no_such_job,
   // State that is restored does not fit the program: restore with the program that wrote it, or under new names.
   state_mismatch,
+  // The state in a checkpoint is damaged: the job goes on from an older one, if it has one (--retained-checkpoints).
+  checkpoint_damaged,
   // More checkpoints failed in a row than are tolerated: see the reason of the last one.
   checkpoint_failed,
 };

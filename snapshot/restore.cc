@@ -226,7 +226,8 @@ Result<RestoredState> restored_state(SnapshotStorage& storage, const StoredCheck
   return Restore(storage, checkpoint, *op, target).run();
 }
 
-Result<LatestCheckpoint> latest_whole(SnapshotStorage& storage, const std::string& job_directory) {
+Result<LatestCheckpoint> latest_whole(SnapshotStorage& storage, const std::string& job_directory,
+                                      const std::map<CheckpointId, Error>& damaged) {
   const auto entries = storage.list(job_directory);
   if (!entries) {
     if (entries.error().code == Errc::input_missing) return LatestCheckpoint{};
@@ -241,7 +242,9 @@ Result<LatestCheckpoint> latest_whole(SnapshotStorage& storage, const std::strin
   LatestCheckpoint latest;
   for (const CheckpointId id : ids) {
     const std::string directory = job_directory + "/chk-" + std::to_string(id.value);
-    auto checkpoint = whole_checkpoint(storage, directory);
+    const auto known = damaged.find(id);
+    auto checkpoint = known == damaged.end() ? whole_checkpoint(storage, directory)
+                                             : Result<StoredCheckpoint>(known->second);
     if (checkpoint) {
       latest.checkpoint = *std::move(checkpoint);
       break;

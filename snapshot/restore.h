@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,10 +45,11 @@ struct LatestCheckpoint {
   std::vector<PassedOver> passed_over{};  // newer ones, newest first; those without a manifest too
 };
 
-// The newest checkpoint of a job with a good manifest and all files, by presence and size. A job without directory has
-// none.
-[[nodiscard]] Result<LatestCheckpoint> latest_whole(SnapshotStorage& storage,
-                                                    const std::string& job_directory);
+// The newest checkpoint of a job with a good manifest and all files, by presence and size, that is not known to be damaged.
+// A job without directory has none.
+[[nodiscard]] Result<LatestCheckpoint> latest_whole(
+    SnapshotStorage& storage, const std::string& job_directory,
+    const std::map<CheckpointId, Error>& damaged = {});
 
 // The checkpoint that a directory is, or the newest whole one of the job whose directory it is. Errc::input_missing if
 // there is none, else as of read_manifest and check_files; says what to give instead.

@@ -116,6 +116,24 @@ class Checkpoints : public testing::Test {
     }
     return newest;
   }
+  // The job's processes are frozen first, so that no checkpoint completes meanwhile, and killed then. Returns its directory.
+  template <class Damage>
+  fs::path damage_the_newest(JobId job, Damage damage) {
+    const auto processes = cluster_.task_processes();
+    for (const pid_t process : processes) freeze(process);
+    std::this_thread::sleep_for(300ms);
+    const fs::path damaged = newest(job);
+    damage(damaged);
+    for (const pid_t process : processes) ::kill(process, SIGKILL);
+    return damaged;
+  }
+  [[nodiscard]] bool is_told_to_be_passed_over(JobId job, const fs::path& checkpoint) {
+    const JobDetails details = cluster_.details(job);
+    return std::ranges::any_of(details.exceptions, [&](const JobException& exception) {
+      return exception.error.message.find(checkpoint.filename().string() +
+                                          " is not restored from") != std::string::npos;
+    });
+  }
 
   TestCluster cluster_;
 };
@@ -289,34 +307,43 @@ TEST_F(Checkpoints, a_pipeline_that_fails_leaves_the_attempt_of_one_beside_it_al
   }
 }
 
+void flip_a_bit(const fs::path& path, std::streamoff at) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(at);
+  const char byte = static_cast<char>(file.get());
+  file.seekp(at);
+  file.put(static_cast<char>(byte ^ 1));
+}
+
 TEST_F(Checkpoints, a_damaged_checkpoint_is_passed_over_loudly_for_the_one_before_it) {
   const auto rows = expected("join", "6000");
   Command command = job("join", "6000", 2);
   command.insert(command.end(), {"--retained-checkpoints", "3"});
   const JobId id = cluster_.submit(command);
   ASSERT_TRUE(has_completed(id, 3));
-  // Frozen, so that none completes meanwhile.
-  const auto processes = cluster_.task_processes();
-  for (const pid_t process : processes) ::kill(process, SIGSTOP);
-  std::this_thread::sleep_for(300ms);
-  const fs::path manifest = newest(id) / "_metadata";
-  {
-    std::fstream file(manifest, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekg(60);
-    const char byte = static_cast<char>(file.get());
-    file.seekp(60);
-    file.put(static_cast<char>(byte ^ 1));
-  }
-  for (const pid_t process : processes) ::kill(process, SIGKILL);
+  const fs::path damaged =
+      damage_the_newest(id, [](const fs::path& newest) { flip_a_bit(newest / "_metadata", 60); });
   expect_rows(id, rows);
-  const JobDetails details = cluster_.details(id);
-  EXPECT_EQ(details.restores, 1U);
-  const bool told = std::ranges::any_of(details.exceptions, [&](const JobException& exception) {
-    return exception.error.message.find(manifest.parent_path().filename().string()) !=
-               std::string::npos &&
-           exception.error.message.find("is not restored from") != std::string::npos;
+  EXPECT_EQ(cluster_.details(id).restores, 1U);
+  EXPECT_TRUE(is_told_to_be_passed_over(id, damaged));
+}
+
+// Who begins from it finds that out, and begins again.
+TEST_F(Checkpoints, state_that_only_its_checksum_shows_to_be_damaged_is_passed_over_too) {
+  const auto rows = expected("join", "6000");
+  Command command = job("join", "6000", 2);
+  command.insert(command.end(),
+                 {"--retained-checkpoints", "3", "--checkpoint-inline-threshold", "1B"});
+  const JobId id = cluster_.submit(command);
+  ASSERT_TRUE(has_completed(id, 3));
+  const fs::path damaged = damage_the_newest(id, [](const fs::path& newest) {
+    for (const auto& entry : fs::directory_iterator(newest)) {
+      if (entry.path().filename() != "_metadata") flip_a_bit(entry.path(), 0);
+    }
   });
-  EXPECT_TRUE(told);
+  expect_rows(id, rows);
+  EXPECT_EQ(cluster_.details(id).restores, 2U);
+  EXPECT_TRUE(is_told_to_be_passed_over(id, damaged));
 }
 
 // What no restart can mend ends the job, although it may restart as often as it likes.
@@ -339,15 +366,6 @@ class CheckpointsOfADoomedJob : public Checkpoints {
            soon([&] { return !cluster_.is_empty(output()); }) &&
            has_completed(id_, cluster_.details(id_).checkpoints.counts.completed + 2);
   }
-  // Frozen first, so that no checkpoint completes meanwhile.
-  template <class Damage>
-  void kill_and(Damage damage) {
-    const auto processes = cluster_.task_processes();
-    for (const pid_t process : processes) ::kill(process, SIGSTOP);
-    std::this_thread::sleep_for(300ms);
-    damage(newest(id_));
-    for (const pid_t process : processes) ::kill(process, SIGKILL);
-  }
   void expect_end(RunningProgram& client, const std::string& why) {
     EXPECT_EQ(client.exit_code(), 1);
     EXPECT_THAT(client.err(), HasSubstr(why));
@@ -360,7 +378,7 @@ class CheckpointsOfADoomedJob : public Checkpoints {
 TEST_F(CheckpointsOfADoomedJob, a_removed_output_directory_ends_it_with_the_reason) {
   const auto client = cluster_.start(doomed());
   ASSERT_TRUE(shows_rows());
-  kill_and([&](const fs::path&) { fs::remove_all(output()); });
+  damage_the_newest(id_, [&](const fs::path&) { fs::remove_all(output()); });
   expect_end(*client, "output '" + output() + "/");
   EXPECT_THAT(client->err(), HasSubstr("No such file or directory; start the job anew"));
 }
@@ -369,7 +387,7 @@ TEST_F(CheckpointsOfADoomedJob, damage_to_the_last_behind_visible_output_ends_it
   const auto client = cluster_.start(doomed());
   ASSERT_TRUE(shows_rows());
   fs::path last;
-  kill_and([&](const fs::path& newest) {
+  damage_the_newest(id_, [&](const fs::path& newest) {
     last = newest;
     fs::resize_file(last / "_metadata", 40);
   });
@@ -383,7 +401,7 @@ TEST_F(CheckpointsOfADoomedJob, damage_to_state_that_only_its_checksum_shows_end
   command.insert(command.end(), {"--checkpoint-inline-threshold", "1B"});
   const auto client = cluster_.start(command);
   ASSERT_TRUE(shows_rows());
-  kill_and([&](const fs::path& newest) {
+  damage_the_newest(id_, [&](const fs::path& newest) {
     for (const auto& entry : fs::directory_iterator(newest)) {
       if (entry.path().filename() == "_metadata") continue;
       std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
@@ -557,8 +575,8 @@ TEST_F(FrozenWithCheckpoints, a_worker_that_freezes_is_replaced_and_what_it_says
   const JobId id = cluster_.submit(job("timers", "12000", 2));
   ASSERT_TRUE(has_completed(id, 2));
   const auto processes = cluster_.task_processes_of(0);
-  cluster_.worker(0).send_signal(SIGSTOP);
-  for (const pid_t process : processes) ::kill(process, SIGSTOP);
+  cluster_.worker(0).freeze();
+  for (const pid_t process : processes) freeze(process);
   ASSERT_TRUE(soon([&] { return cluster_.details(id).attempt.value > 1; }));
   cluster_.worker(0).send_signal(SIGCONT);
   for (const pid_t process : processes) ::kill(process, SIGCONT);

@@ -140,7 +140,7 @@ TEST_F(Clients, that_cannot_show_the_rows_fail_and_cancel_the_job) {
 
 TEST_F(Clients, whose_master_does_not_answer_say_what_may_be_the_matter) {
   const auto cluster = cluster_.connect();
-  cluster_.master().send_signal(SIGSTOP);
+  cluster_.master().freeze();
   const auto jobs = cluster->jobs();
   const auto other = cluster_.run(job());
   cluster_.master().send_signal(SIGCONT);

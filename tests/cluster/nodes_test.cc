@@ -183,7 +183,7 @@ class FrozenNodes : public Nodes {
 TEST_F(FrozenNodes, a_frozen_worker_is_given_up_and_told_so_when_it_thaws) {
   const JobId job = submit_endless_job();
   const std::string id = id_of(0);
-  cluster_.worker(0).send_signal(SIGSTOP);
+  cluster_.worker(0).freeze();
   const MonotonicTime begin = system_clock().now();
   expect_failed(job, AllOf(HasSubstr("worker " + id), HasSubstr("silent for over 2 s")));
   EXPECT_LT(system_clock().now() - begin, patience_factor * 10s);
@@ -199,7 +199,7 @@ TEST_F(FrozenNodes, a_frozen_worker_is_given_up_and_told_so_when_it_thaws) {
 
 TEST_F(FrozenNodes, a_worker_that_is_frozen_for_a_moment_goes_on) {
   const JobId job = submit_endless_job();
-  cluster_.worker(0).send_signal(SIGSTOP);
+  cluster_.worker(0).freeze();
   std::this_thread::sleep_for(700ms);
   cluster_.worker(0).send_signal(SIGCONT);
   std::this_thread::sleep_for(2500ms);  // longer than the timeout
@@ -211,7 +211,7 @@ TEST_F(FrozenNodes, a_worker_that_is_frozen_for_a_moment_goes_on) {
 TEST_F(FrozenNodes, a_frozen_task_process_fails_its_job_and_is_killed) {
   const JobId job = submit_endless_job();
   const JobDetails details = cluster_.details(job);
-  ::kill(static_cast<pid_t>(details.hosts[1].process), SIGSTOP);
+  freeze(static_cast<pid_t>(details.hosts[1].process));
   expect_failed(job, HasSubstr("the task process on node " + details.hosts[1].node));
   EXPECT_TRUE(cluster_.has_task_processes(0));
   expect_that_a_new_job_runs();
@@ -219,7 +219,7 @@ TEST_F(FrozenNodes, a_frozen_task_process_fails_its_job_and_is_killed) {
 
 TEST_F(FrozenNodes, a_frozen_worker_that_is_killed_is_gone) {
   const JobId job = submit_endless_job();
-  cluster_.worker(1).send_signal(SIGSTOP);
+  cluster_.worker(1).freeze();
   cluster_.worker(1).kill();
   expect_failed(job, HasSubstr("worker"));
   cluster_.start_worker(1);
@@ -230,7 +230,7 @@ TEST_F(FrozenNodes, a_frozen_worker_that_is_killed_is_gone) {
 
 TEST_F(FrozenNodes, a_frozen_master_is_left_and_found_again_when_it_thaws) {
   const JobId job = submit_endless_job();
-  cluster_.master().send_signal(SIGSTOP);
+  cluster_.master().freeze();
   EXPECT_TRUE(cluster_.has_task_processes(0));
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_TRUE(soon([&] {

@@ -263,9 +263,7 @@ TEST(SimulatedCheckpoints, commit_each_row_once_when_tasks_fail_at_any_step) {
     FailsNowAndThen faults(seed, 5);
     SimRun run;
     run_one(seed, 1, &faults, WorkerFault::none, run);
-    ASSERT_TRUE(run.result.outcome.has_value()) << "stuck after " << run.result.steps << " steps";
-    ASSERT_EQ(run.result.outcome->state, JobState::finished)
-        << (run.result.outcome->error ? run.result.outcome->error->message : "");
+    ASSERT_TRUE(has_ended_as(JobState::finished, run.result));
     ASSERT_TRUE(is_exact(run.ledger));
   }
 }
@@ -276,9 +274,7 @@ TEST(SimulatedCheckpoints, commit_each_row_once_when_workers_die_or_freeze) {
     FailsNowAndThen faults(seed, 2);
     SimRun run;
     run_one(seed, 2, &faults, seed % 2 == 0 ? WorkerFault::dies : WorkerFault::freezes, run);
-    ASSERT_TRUE(run.result.outcome.has_value()) << "stuck after " << run.result.steps << " steps";
-    ASSERT_EQ(run.result.outcome->state, JobState::finished)
-        << (run.result.outcome->error ? run.result.outcome->error->message : "");
+    ASSERT_TRUE(has_ended_as(JobState::finished, run.result));
     ASSERT_TRUE(is_exact(run.ledger));
   }
 }
@@ -289,9 +285,7 @@ TEST(SimulatedCheckpoints, commit_each_row_once_when_splits_and_barriers_cross) 
     FailsNowAndThen faults(seed, 5);
     SimRun run;
     run_many_splits(seed, &faults, run);
-    ASSERT_TRUE(run.result.outcome.has_value()) << "stuck after " << run.result.steps << " steps";
-    ASSERT_EQ(run.result.outcome->state, JobState::finished)
-        << (run.result.outcome->error ? run.result.outcome->error->message : "");
+    ASSERT_TRUE(has_ended_as(JobState::finished, run.result));
     ASSERT_TRUE(is_exact(run.ledger));
   }
 }
@@ -303,9 +297,7 @@ TEST(SimulatedCheckpoints, commit_each_row_once_when_output_cannot_be_synced_now
     SimRun run;
     run.ledger.syncs_that_fail = 3;
     run_one(seed, 1, &faults, WorkerFault::none, run);
-    ASSERT_TRUE(run.result.outcome.has_value()) << "stuck after " << run.result.steps << " steps";
-    ASSERT_EQ(run.result.outcome->state, JobState::finished)
-        << (run.result.outcome->error ? run.result.outcome->error->message : "");
+    ASSERT_TRUE(has_ended_as(JobState::finished, run.result));
     ASSERT_LT(run.ledger.syncs_that_fail, 3);
     ASSERT_TRUE(is_exact(run.ledger));
   }
@@ -332,7 +324,7 @@ TEST(SimulatedCheckpoints, leave_nothing_when_the_job_is_cancelled_at_any_step) 
         cluster.run(counting_plan(run.ledger, 1 + static_cast<std::uint32_t>(random.below(3)),
                                   random.below(2) == 0),
                     seed % 2 == 0 ? WorkerFault::none : WorkerFault::dies, random.below(3'000));
-    ASSERT_TRUE(run.result.outcome.has_value()) << "stuck after " << run.result.steps << " steps";
+    ASSERT_TRUE(has_ended(run.result));
     if (run.result.outcome->state == JobState::canceled) ++cancelled;
     EXPECT_FALSE(run.ledger.is_open) << "nobody has removed the output";
     EXPECT_THAT(storage->files(), testing::IsEmpty());
@@ -366,8 +358,7 @@ TEST(SimulatedCheckpoints, leave_no_file_that_is_being_written_when_the_job_is_c
                         .settings = settings,
                         .snapshot_storage = storage});
     run.result = cluster.run(many_splits_plan(run.ledger, 2, random.below(2) == 0));
-    ASSERT_TRUE(run.result.outcome.has_value()) << "stuck after " << run.result.steps << " steps";
-    ASSERT_EQ(run.result.outcome->state, JobState::canceled);
+    ASSERT_TRUE(has_ended_as(JobState::canceled, run.result));
     EXPECT_THAT(storage->files(), testing::IsEmpty());
   }
 }

@@ -135,8 +135,7 @@ TEST(SimulatedCluster, every_interleaving_of_a_healthy_job_gives_the_same_result
     SCOPED_TRACE("WEIR_SIM_SEED=" + std::to_string(seed));
     OutputLog log;
     const auto result = simulate(counting_plan(log, 1 + seed % 4, seed % 2 == 0), {.seed = seed});
-    ASSERT_TRUE(result.outcome.has_value()) << "stuck after " << result.steps << " steps";
-    ASSERT_EQ(result.outcome->state, JobState::finished);
+    ASSERT_TRUE(has_ended_as(JobState::finished, result));
     ASSERT_EQ(log.rows, record_count);
     ASSERT_EQ(log.sum, expected_sum);
     ASSERT_EQ(log.committed_rows, record_count);
@@ -159,7 +158,7 @@ TEST(SimulatedCluster, jobs_whose_tasks_fail_or_that_are_cancelled_end_in_legal_
     SimOptions options{.seed = seed, .faults = &faults};
     if (seed % 3 == 1) options.cancel_at_step = random.below(1000);
     const auto result = simulate(counting_plan(log, 1 + seed % 4, seed % 2 == 0), options);
-    ASSERT_TRUE(result.outcome.has_value()) << "stuck after " << result.steps << " steps";
+    ASSERT_TRUE(has_ended(result));
     switch (result.outcome->state) {
       case JobState::finished:
         ++finished;
@@ -222,7 +221,7 @@ TEST(SimulatedCluster, a_worker_that_dies_while_the_job_comes_up_fails_it_at_onc
     SimCluster cluster({.seed = seed, .slots = 4, .workers = 2});
     const auto hurt =
         cluster.run(counting_plan(log, 4, false), WorkerFault::dies, Random(seed).below(80));
-    ASSERT_TRUE(hurt.outcome.has_value()) << "stuck after " << hurt.steps << " steps";
+    ASSERT_TRUE(has_ended(hurt));
     if (hurt.outcome->state == JobState::finished) continue;
     ++failed;
     ASSERT_THAT(hurt.outcome->error->message,
@@ -245,7 +244,7 @@ TEST(SimulatedCluster, a_worker_that_dies_or_freezes_fails_its_job_and_leaves_a_
     OutputLog first;
     const auto hurt =
         cluster.run(counting_plan(first, 2 * workers, seed % 2 == 0), fault, random.below(1500));
-    ASSERT_TRUE(hurt.outcome.has_value()) << "stuck after " << hurt.steps << " steps";
+    ASSERT_TRUE(has_ended(hurt));
     if (hurt.outcome->state == JobState::finished) {
       ++finished;
       ASSERT_EQ(first.committed_rows, record_count);
@@ -260,9 +259,7 @@ TEST(SimulatedCluster, a_worker_that_dies_or_freezes_fails_its_job_and_leaves_a_
     }
     OutputLog second;
     const auto whole = cluster.run(counting_plan(second, 2 * workers, seed % 2 == 0));
-    ASSERT_TRUE(whole.outcome.has_value()) << "stuck after " << whole.steps << " steps";
-    ASSERT_EQ(whole.outcome->state, JobState::finished)
-        << (whole.outcome->error ? whole.outcome->error->message : "");
+    ASSERT_TRUE(has_ended_as(JobState::finished, whole));
     ASSERT_EQ(second.committed_rows, record_count);
     ASSERT_EQ(second.sum, expected_sum);
     ASSERT_EQ(whole.actors_left, 0U);
@@ -278,9 +275,7 @@ TEST(SimulatedCluster, every_interleaving_over_several_workers_gives_the_same_re
     OutputLog log;
     const auto result = simulate(counting_plan(log, 4, seed % 2 == 0),
                                  {.seed = seed, .slots = 4, .workers = seed % 2 == 0 ? 2U : 4U});
-    ASSERT_TRUE(result.outcome.has_value()) << "stuck after " << result.steps << " steps";
-    ASSERT_EQ(result.outcome->state, JobState::finished)
-        << (result.outcome->error ? result.outcome->error->message : "");
+    ASSERT_TRUE(has_ended_as(JobState::finished, result));
     ASSERT_EQ(log.committed_rows, record_count);
     ASSERT_EQ(log.sum, expected_sum);
     ASSERT_EQ(result.actors_left, 0U);

@@ -277,6 +277,16 @@ TEST(LatestCheckpoint, passes_over_what_is_not_whole_and_says_why) {
   EXPECT_THAT(latest.passed_over[3].reason.message, HasSubstr("chk-2/task-0-0-attempt-1: No such"));
 }
 
+TEST(LatestCheckpoint, passes_over_one_that_is_known_to_be_damaged) {
+  MemorySnapshotStorage storage;
+  const auto whole = stored(storage, keyed_instances(1), {1});
+  const auto newer = stored(storage, keyed_instances(1), {2});
+  const Error why{Errc::checkpoint_damaged, "a checksum does not match"};
+  const auto latest = *latest_whole(storage, job_directory({1}), {{{2}, why}});
+  EXPECT_EQ(latest.checkpoint, whole);
+  EXPECT_EQ(latest.passed_over, (std::vector<PassedOver>{{newer.directory, why}}));
+}
+
 TEST(LatestCheckpoint, storage_that_fails_is_an_error) {
   MemorySnapshotStorage storage;
   storage.set_fault([](StorageCall, const std::string&) -> std::optional<Error> {

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <fstream>
 #include <iostream>
+#include <stdexcept>
 #include <utility>
 
 #include "base/check.h"
@@ -125,9 +126,29 @@ void RunningProgram::send_signal(int signal) const {
   if (!exit_code_) ::kill(process_, signal);
 }
 
+void RunningProgram::freeze() const {
+  if (!exit_code_) weir::freeze(process_);
+}
+
 void RunningProgram::kill() {
   send_signal(SIGKILL);
   (void)exit_code();
+}
+
+// Only when a thread of it has run and taken the signal do the others stop: on a busy machine that may be a while.
+void freeze(pid_t process) {
+  ::kill(process, SIGSTOP);
+  const std::filesystem::path threads = "/proc/" + std::to_string(process) + "/task";
+  const auto is_stopped = [](const std::filesystem::path& thread) {
+    std::ifstream stat(thread / "stat");
+    const std::string text(std::istreambuf_iterator<char>(stat), {});
+    const std::size_t state = text.rfind(')') + 2;  // behind the name
+    return state < text.size() && text[state] == 'T';
+  };
+  EXPECT_TRUE(soon([&] {
+    std::error_code ignored;
+    return std::ranges::all_of(std::filesystem::directory_iterator(threads, ignored), is_stopped);
+  }));
 }
 
 ProcessFigures figures_of(pid_t process) {
@@ -295,7 +316,7 @@ std::unique_ptr<ClusterClient> TestCluster::connect() const {
       options_.secret.empty() ? ClusterToken{} : *token_of_secret(options_.secret);
   std::unique_ptr<ClusterClient> client;
   // Again, if the master is too busy to answer in time.
-  WEIR_CHECK(soon([&] {
+  const bool is_connected = soon([&] {
     auto connected = ClusterClient::connect(*parse_endpoint(address_), token);
     if (connected) {
       client = *std::move(connected);
@@ -303,18 +324,21 @@ std::unique_ptr<ClusterClient> TestCluster::connect() const {
       std::cerr << "no connection to the master: " << connected.error().message << '\n';
     }
     return client != nullptr;
-  }));
+  });
+  // GoogleTest takes an exception for a failure of this test and goes on with the next one.
+  if (!is_connected) throw std::runtime_error("no connection to the master");
   return client;
 }
 
 JobDetails TestCluster::details(JobId job) const {
   const auto cluster = connect();
   std::optional<JobDetails> details;
-  WEIR_CHECK(soon([&] {
+  const bool is_answered = soon([&] {
     auto answer = cluster->details(job);
     if (answer) details = *std::move(answer->details);
     return details.has_value();
-  }));
+  });
+  if (!is_answered) throw std::runtime_error("no details of job " + to_string(job));
   return *std::move(details);
 }
 

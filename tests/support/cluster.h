@@ -41,6 +41,7 @@ class RunningProgram {
   [[nodiscard]] std::optional<int> exit_code(
       std::chrono::milliseconds within = std::chrono::seconds(20));
   void send_signal(int signal) const;
+  void freeze() const;  // see below
   // Waits until it is gone.
   void kill();
 
@@ -49,6 +50,9 @@ class RunningProgram {
   pid_t process_ = 0;
   std::optional<int> exit_code_;
 };
+
+// Sends SIGSTOP and waits until none of its threads runs any more.
+void freeze(pid_t process);
 
 // What the kernel has of a process. All zero if it is gone.
 struct ProcessFigures {

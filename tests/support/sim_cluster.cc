@@ -257,6 +257,19 @@ SimResult SimCluster::run(std::shared_ptr<const PhysicalPlan> plan, WorkerFault 
   return impl_->run(std::move(plan), fault, fault_at);
 }
 
+testing::AssertionResult has_ended(const SimResult& result) {
+  if (result.outcome) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "stuck after " << result.steps << " steps";
+}
+
+testing::AssertionResult has_ended_as(JobState state, const SimResult& result) {
+  if (auto ended = has_ended(result); !ended) return ended;
+  if (result.outcome->state == state) return testing::AssertionSuccess();
+  return testing::AssertionFailure()
+         << name_of(result.outcome->state) << ": "
+         << (result.outcome->error ? result.outcome->error->message : "");
+}
+
 SimResult simulate(std::shared_ptr<const PhysicalPlan> plan, const SimOptions& options) {
   return SimCluster(options).run(std::move(plan));
 }

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include <gtest/gtest.h>
+
 #include "actors/engine_context.h"
 #include "actors/job_status.h"
 #include "base/random.h"
@@ -21,6 +23,9 @@ struct SimResult {
   std::uint64_t steps = 0;
   std::size_t actors_left = 0;  // besides those of the cluster
 };
+
+[[nodiscard]] testing::AssertionResult has_ended(const SimResult& result);
+[[nodiscard]] testing::AssertionResult has_ended_as(JobState state, const SimResult& result);
 
 // What happens to a worker: its TaskManager dies, or is frozen for so long that the master gives it up, and thaws.
 enum class WorkerFault : std::uint8_t { none, dies, freezes };
