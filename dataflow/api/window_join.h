@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -149,13 +150,7 @@ class WindowJoinPair {
   template <class Assigner>
   [[nodiscard]] auto window(Assigner assigner) const {
     using Side = JoinSide<L, R>;
-    const Stream<Side> both =
-        unkeyed(left_)
-            .map([](const L& value) { return Side(std::in_place_index<0>, value); })
-            .named("left side")
-            .union_with(unkeyed(right_)
-                            .map([](const R& value) { return Side(std::in_place_index<1>, value); })
-                            .named("right side"));
+    const Stream<Side> both = side_of<Side, 0>(left_).union_with(side_of<Side, 1>(right_));
     auto windows = both.key_by(JoinSideSelector<L, SelectorL, R, SelectorR>{left_.selector(),
                                                                             right_.selector()})
                        .window(std::move(assigner));
@@ -163,11 +158,15 @@ class WindowJoinPair {
   }
 
  private:
-  template <class T, class Selector>
-  [[nodiscard]] static Stream<T> unkeyed(const KeyedStream<T, Selector>& stream) {
+  template <class Side, std::size_t index, class T, class Selector>
+  [[nodiscard]] static Stream<Side> side_of(const KeyedStream<T, Selector>& stream) {
     std::vector<Origin> origins = stream.origins();
     for (Origin& origin : origins) origin.partitioning.reset();
-    return Stream<T>(stream.builder(), std::move(origins), false);
+    const Stream<T> unkeyed(stream.builder(), std::move(origins), false);
+    const Stream<Side> side =
+        unkeyed.map([](const T& value) { return Side(std::in_place_index<index>, value); });
+    stream.builder().set_kind(side.origins().front().node, index == 0 ? "left side" : "right side");
+    return side;
   }
 
   KeyedStream<L, SelectorL> left_;

@@ -44,6 +44,11 @@ class PlanBuilder {
   }
 
   [[nodiscard]] LogicalNode& node(NodeId id) { return plan_.nodes[id.value]; }
+  // Says what a step that the API has put in is for; people see it as its name, which is made unique.
+  void set_kind(NodeId id, std::string kind) {
+    node(id).name = free_name(kind);
+    node(id).kind = std::move(kind);
+  }
   // For settings of a step made on a stream that is no step's own output: a mistake, and a node that takes them.
   [[nodiscard]] LogicalNode& refuse_settings(const std::string& name) {
     add_mistake(

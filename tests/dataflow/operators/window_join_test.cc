@@ -123,6 +123,23 @@ TEST(WindowJoin, goes_on_after_a_restore_at_any_point) {
   }
 }
 
+TEST(WindowJoin, a_job_may_have_several) {
+  Harness harness([](Stream<Number> left, Stream<Number> right) {
+    const auto turned = right.key_by(&Number::key)
+                            .join(left.key_by(&Number::key))
+                            .window(Tumbling::of(2ms))
+                            .process("the other way round", [](const Number& l, const Number& r) {
+                              return Pair{l.n, r.n};
+                            });
+    return joined(left, right).union_with(turned).map([](const Pair& pair) { return pair; });
+  });
+  ASSERT_TRUE(harness.status()) << harness.status().error().message;
+  harness.first().push({"a", 1}, EventTime{0});
+  harness.second().push({"a", 2}, EventTime{1});
+  harness.watermark(EventTime{1});
+  EXPECT_THAT(harness.take_values(), UnorderedElementsAre(Pair{1, 2}, Pair{2, 1}));
+}
+
 TEST(WindowJoin, takes_what_windows_take) {
   Harness harness([](Stream<Number> left, Stream<Number> right) {
     return left.key_by(&Number::key)
