@@ -31,7 +31,8 @@ struct AsyncInput {
 // Calls function(const T&, AsyncResult<Out>) for each record and puts out what it answers, with the record's time.
 //
 // The records that have not been answered, or whose answer has not left, are the state; after a restore their requests are made again.
-// So a request may be made more than once, but its answer counts once. A watermark that waits behind them is part of it too.
+// So a request may be made more than once, but its answer counts once. So is the watermark that each instance has received, which may wait
+// behind them: records of any instance may be anywhere after a restore, so they are followed by the least of all.
 template <class T, class Out, class F>
 class AsyncMapOperator final : public Operator {
  public:
@@ -44,15 +45,18 @@ class AsyncMapOperator final : public Operator {
     auto inputs = context.state->list<AsyncInput<T>>("records under way", StateKind::split_list);
     if (!inputs) return inputs.error();
     inputs_ = *std::move(inputs);
-    auto held = context.state->list<EventTime>("watermark held back", StateKind::union_list);
-    if (!held) return held.error();
-    held_ = *std::move(held);
+    auto received = context.state->list<EventTime>("watermark received", StateKind::union_list);
+    if (!received) return received.error();
+    received_ = *std::move(received);
     open_function(function_, context);
     opened_ = &context;
     for (AsyncInput<T>& input : std::exchange(*inputs_, {})) begin(std::move(input));
-    const auto least = std::ranges::min_element(*held_);
-    if (least != held_->end()) queue_.add(Watermark{*least});
-    held_->clear();
+    const auto least = std::ranges::min_element(*received_);
+    received_->assign(1, least == received_->end() ? EventTime::min() : *least);
+    if (received_->front() > EventTime::min()) {
+      queue_.add(Watermark{received_->front()});
+      may_go_on_ = true;
+    }
     return {};
   }
 
@@ -70,6 +74,8 @@ class AsyncMapOperator final : public Operator {
   }
 
   [[nodiscard]] Result<StepResult> on_watermark(EventTime watermark, Outputs& out) override {
+    if (watermark <= received_->front()) return StepResult::done;  // read again after a restore
+    received_->front() = watermark;
     queue_.add(Watermark{watermark});
     WEIR_TRY(drain(out));
     return StepResult::done;
@@ -106,8 +112,6 @@ class AsyncMapOperator final : public Operator {
   [[nodiscard]] Result<void> prepare_snapshot(CheckpointId) override {
     inputs_->clear();
     queue_.for_each([this](const Request& request) { inputs_->push_back(request.input); });
-    held_->clear();
-    if (const auto watermark = queue_.last_watermark()) held_->push_back(watermark->time);
     return {};
   }
 
@@ -265,9 +269,9 @@ class AsyncMapOperator final : public Operator {
   std::shared_ptr<async_detail::Inbox<Out>> inbox_;  // shared with the requests under way
   std::unordered_map<std::uint64_t, std::shared_ptr<Request>> under_way_;  // without answer
   std::shared_ptr<std::vector<AsyncInput<T>>>
-      inputs_;                                    // shared with the backend, filled for snapshots
-  std::shared_ptr<std::vector<EventTime>> held_;  // likewise
-  std::shared_ptr<Request> leaving_;              // its answer is being put out
+      inputs_;  // shared with the backend, filled for snapshots
+  std::shared_ptr<std::vector<EventTime>> received_;  // the last watermark; likewise
+  std::shared_ptr<Request> leaving_;                  // its answer is being put out
   std::optional<ProcessingTime> next_due_;
   bool may_go_on_ = false;  // with what need not wait for an answer
   std::uint64_t last_id_ = 0;

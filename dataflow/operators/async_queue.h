@@ -67,14 +67,6 @@ class AsyncQueue {
       for (const Entry& entry : segment.waiting) visit(*entry);
     }
   }
-  // The last watermark that has not left.
-  [[nodiscard]] std::optional<Watermark> last_watermark() const {
-    for (auto segment = segments_.rbegin(); segment != segments_.rend(); ++segment) {
-      if (!segment->end) continue;
-      if (const auto* watermark = std::get_if<Watermark>(&*segment->end)) return *watermark;
-    }
-    return {};
-  }
 
  private:
   struct Segment {

@@ -239,6 +239,45 @@ TEST_F(AsyncMap, a_watermark_that_waits_behind_records_is_restored_behind_them) 
   EXPECT_EQ(second->take_outputs(), (Outputs{record("1", 1), Watermark{EventTime{5}}}));
 }
 
+// As if both had been subtasks of one step.
+JobSnapshot united(JobSnapshot snapshot, JobSnapshot other) {
+  for (auto& [node, states] : other) {
+    for (RestoredState& state : states) snapshot[node].push_back(std::move(state));
+  }
+  return snapshot;
+}
+
+TEST_F(AsyncMap, after_a_restore_no_watermark_comes_that_a_subtask_had_not_reached) {
+  auto ahead = make();
+  ahead->push(1, EventTime{90});
+  ahead->watermark(EventTime{100});
+  auto behind = make();
+  behind->watermark(EventTime{50});
+  service_->requests.clear();
+  auto restored = make({}, {.restored = united(ahead->snapshot(), behind->snapshot())});
+  service_->answer(1);
+  restored->advance_processing_time(0ms);
+  EXPECT_EQ(restored->take_outputs(), (Outputs{record("1", 90), Watermark{EventTime{50}}}));
+}
+
+TEST_F(AsyncMap, after_a_restore_no_watermark_comes_if_a_subtask_had_received_none) {
+  auto ahead = make();
+  ahead->watermark(EventTime{100});
+  auto fresh = make();
+  auto restored = make({}, {.restored = united(ahead->snapshot(), fresh->snapshot())});
+  restored->advance_processing_time(0ms);
+  EXPECT_THAT(restored->take_outputs(), IsEmpty());
+}
+
+TEST_F(AsyncMap, after_a_restore_watermarks_do_not_go_back) {
+  auto first = make();
+  first->watermark(EventTime{50});
+  auto second = make({}, {.restored = first->snapshot()});
+  second->watermark(EventTime{40});
+  second->watermark(EventTime{60});
+  EXPECT_EQ(second->take_outputs(), (Outputs{Watermark{EventTime{50}}, Watermark{EventTime{60}}}));
+}
+
 TEST_F(AsyncMap, answers_come_from_any_thread) {
   auto harness = make({.capacity = 1000});
   for (int i = 0; i < 1000; ++i) harness->push(i);
