@@ -48,6 +48,7 @@ void TaskChannel::send_frame(HostIndex host, Element element, std::uint64_t char
   } else if (const auto* marker = std::get_if<LoopMarker>(&element)) {
     frame.kind = ElementKind::loop_marker;
     frame.active = marker->active;
+    frame.checkpoint = marker->checkpoint;
   }
   const auto sent = deployment_->data_plane->send_element(host, std::move(frame));
   if (!sent && !*failure_) *failure_ = sent.error();
@@ -212,7 +213,7 @@ Result<Element> TaskActor::decode(ElementFrame& frame) {
     case ElementKind::barrier:
       return Element{Barrier{frame.checkpoint}};
     case ElementKind::loop_marker:
-      return Element{LoopMarker{frame.active}};
+      return Element{LoopMarker{frame.active, frame.checkpoint}};
   }
   return damaged("an unknown kind of element");
 }

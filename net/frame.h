@@ -53,7 +53,7 @@ struct ElementFrame {
   ElementKind kind = ElementKind::batch;
   std::int64_t time_ms = 0;         // of a watermark
   bool idle = false;                // of a watermark status
-  CheckpointId checkpoint{};        // of a barrier
+  CheckpointId checkpoint{};        // of a barrier or a loop marker
   bool active = false;              // of a loop marker
   std::uint64_t charged_bytes = 0;  // credit that it was sent under
   Bytes payload{};                  // the encoded batch; empty for the other kinds

@@ -31,9 +31,9 @@ struct FeedbackRecord {
 // A barrier waits until a marker has come back: then nothing is between head and tail, and what has come back is kept and is the state. So what
 // is on its way in a loop is part of each checkpoint, at the price of one way round without new records.
 //
-// When the input has ended, markers go round until none of the heads had put out a record for one round more than there are heads: a record
-// may have to be handed on from subtask to subtask. The watermark EventTime::max() waits for that; others pass as they come, and what comes back
-// may be late for them.
+// When the input has ended, other markers go round until none of the heads had put out a record for one round more than there are heads: a
+// record may have to be handed on from subtask to subtask. A head whose input is still open sends none of these, so that nobody ends before it.
+// The watermark EventTime::max() waits for that; others pass as they come, and what comes back may be late for them.
 template <class T>
 class IterationHead final : public Operator {
  public:
@@ -68,12 +68,12 @@ class IterationHead final : public Operator {
 
   // At once while something has come back.
   [[nodiscard]] std::optional<ProcessingTime> next_processing_timer() const override {
-    if ((!kept_.empty() && !collects_) || !queue_->empty()) return ProcessingTime{};
+    if ((!kept_.empty() && !collecting_) || !queue_->empty()) return ProcessingTime{};
     return {};
   }
   [[nodiscard]] Result<StepResult> on_processing_time(ProcessingTime /*now*/,
                                                       Outputs& out) override {
-    if (!collects_ && !kept_.empty()) {
+    if (!collecting_ && !kept_.empty()) {
       put_out(std::move(kept_.front()), out);
       kept_.pop_front();
       return StepResult::done;
@@ -81,9 +81,8 @@ class IterationHead final : public Operator {
     auto item = queue_->take();
     if (!item) return StepResult::done;
     if (const auto* marker = std::get_if<LoopMarker>(&*item)) {
-      marker_is_out_ = false;
-      quiet_rounds_ = marker->active ? 0 : quiet_rounds_ + 1;
-    } else if (collects_) {
+      on_return_of(*marker);
+    } else if (collecting_) {
       kept_.push_back(std::move(std::get<BatchPtr>(*item)));
     } else {
       put_out(std::move(std::get<BatchPtr>(*item)), out);
@@ -91,13 +90,14 @@ class IterationHead final : public Operator {
     return StepResult::done;
   }
 
-  [[nodiscard]] Result<StepResult> on_barrier(CheckpointId /*checkpoint*/, Outputs& out) override {
-    if (!collects_) {
-      collects_ = true;
-      send_marker(out);
+  [[nodiscard]] Result<StepResult> on_barrier(CheckpointId checkpoint, Outputs& out) override {
+    if (!collecting_) {
+      collecting_ = checkpoint;
+      is_swept_ = false;
+      out.emit_loop_marker({false, checkpoint});
     }
-    if (marker_is_out_) return StepResult::blocked;
-    collects_ = false;
+    if (!is_swept_) return StepResult::blocked;
+    collecting_.reset();
     return StepResult::done;
   }
   [[nodiscard]] Result<void> prepare_snapshot(CheckpointId /*checkpoint*/) override {
@@ -121,7 +121,8 @@ class IterationHead final : public Operator {
   [[nodiscard]] Result<StepResult> finish(Outputs& out) override {
     if (marker_is_out_) return StepResult::blocked;
     if (active_ || quiet_rounds_ <= parallelism_) {
-      send_marker(out);
+      out.emit_loop_marker({std::exchange(active_, false)});
+      marker_is_out_ = true;
       return StepResult::blocked;
     }
     if (input_is_over_) out.emit_watermark(EventTime::max());
@@ -150,21 +151,28 @@ class IterationHead final : public Operator {
     out.port<T>().forward(std::move(batch));
   }
 
-  void send_marker(Outputs& out) {
-    out.emit_loop_marker({std::exchange(active_, false)});
-    marker_is_out_ = true;
+  void on_return_of(LoopMarker marker) {
+    if (marker.checkpoint > CheckpointId{}) {
+      is_swept_ = is_swept_ || marker.checkpoint == collecting_;  // else of one that was given up
+    } else {
+      marker_is_out_ = false;
+      quiet_rounds_ = marker.active ? 0 : quiet_rounds_ + 1;
+    }
   }
 
   std::shared_ptr<FeedbackHub> hub_;
   std::shared_ptr<FeedbackQueue> queue_;  // shared with the tail
   std::shared_ptr<std::vector<FeedbackRecord<T>>>
-      records_;                 // shared with the backend, filled for snapshots
-  std::deque<BatchPtr> kept_;   // came back and is not put out yet
-  bool collects_ = false;       // for a snapshot: puts out nothing
-  bool marker_is_out_ = false;  // and has not come back
-  bool active_ = false;         // has put out records since its last marker
+      records_;                // shared with the backend, filled for snapshots
+  std::deque<BatchPtr> kept_;  // came back and is not put out yet
+  // The checkpoint that it puts out nothing for, until its snapshot; and whether the marker for that has come back.
+  std::optional<CheckpointId> collecting_;
+  bool is_swept_ = false;
+  // Of the end.
   bool input_is_over_ = false;
-  std::uint32_t quiet_rounds_ = 0;
+  bool marker_is_out_ = false;      // and has not come back
+  bool active_ = false;             // has put out records since its last marker
+  std::uint32_t quiet_rounds_ = 0;  // since any head was
   std::uint32_t parallelism_ = 1;
 };
 

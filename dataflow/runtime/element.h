@@ -29,9 +29,11 @@ struct Barrier {
   friend bool operator==(const Barrier&, const Barrier&) = default;
 };
 
-// What a loop's head sends round to learn what is on its way; `active`: some head has put out records since its last one.
+// What a loop's head sends round to learn what is on its way. For a checkpoint; or, when its input has ended, to learn whether it may end, too:
+// `active` if some head has put out records since its last one of these.
 struct LoopMarker {
   bool active = false;
+  CheckpointId checkpoint{};  // 0: for the end
   friend bool operator==(const LoopMarker&, const LoopMarker&) = default;
 };
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -39,11 +40,26 @@ class SteppedTasks::Task final : public TaskEnvironment {
     return finished_ ? std::nullopt : wake_at_;
   }
   [[nodiscard]] bool finished() const { return finished_; }
+  [[nodiscard]] bool is_source() const { return producers_.empty(); }
   [[nodiscard]] const std::vector<OperatorMetrics>& operators() const { return operators_; }
 
   void return_credit(ChannelIndex channel, std::uint64_t bytes, BatchPtr reusable) override;
   void request_split() override { asks_for_split_ = true; }
-  void acknowledge(FrozenTask /*frozen*/) override {}
+  void trigger_checkpoint(CheckpointId checkpoint) {
+    if (finished_) return;
+    core_->trigger_checkpoint(checkpoint);
+    ready_ = true;
+  }
+  void abort_checkpoint(CheckpointId checkpoint) {
+    if (finished_) return;
+    core_->abort_checkpoint(checkpoint);
+    ready_ = true;
+  }
+  [[nodiscard]] bool has_acknowledged(CheckpointId checkpoint) const {
+    return acknowledged_.contains(checkpoint);
+  }
+
+  void acknowledge(FrozenTask frozen) override { acknowledged_.insert(frozen.chain.checkpoint); }
   void decline(CheckpointId /*checkpoint*/) override {}
 
  private:
@@ -70,6 +86,7 @@ class SteppedTasks::Task final : public TaskEnvironment {
   TaskMetrics metrics_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::vector<ChannelEnd> producers_;  // of the input channels
+  std::set<CheckpointId> acknowledged_;
   std::unique_ptr<TaskCore> core_;
   std::atomic<bool> woken_{false};
   bool ready_ = true;
@@ -95,6 +112,7 @@ struct SteppedTasks::Tasks {
   [[nodiscard]] Result<void> open();
   [[nodiscard]] Result<void> run_until_quiet();
   void deliver_mail();
+  void inject_barriers(CheckpointId checkpoint);
   void close();
   [[nodiscard]] std::uint64_t total(std::atomic<std::uint64_t> OperatorMetrics::*counter) const;
 };
@@ -253,6 +271,13 @@ void SteppedTasks::Tasks::deliver_mail() {
   }
 }
 
+// Of sources.
+void SteppedTasks::Tasks::inject_barriers(CheckpointId checkpoint) {
+  for (auto& task : all) {
+    if (task->is_source()) task->trigger_checkpoint(checkpoint);
+  }
+}
+
 void SteppedTasks::Tasks::close() {
   for (auto& task : all) task->close();
 }
@@ -300,6 +325,20 @@ Result<void> SteppedTasks::run_until_quiet() {
   const auto ran = tasks_->run_until_quiet();
   if (!ran) tasks_->close();
   return ran;
+}
+
+void SteppedTasks::trigger_checkpoint(CheckpointId checkpoint) {
+  tasks_->inject_barriers(checkpoint);
+}
+
+void SteppedTasks::abort_checkpoint(CheckpointId checkpoint) {
+  for (auto& task : tasks_->all) task->abort_checkpoint(checkpoint);
+}
+
+bool SteppedTasks::checkpoint_is_whole(CheckpointId checkpoint) const {
+  return std::ranges::all_of(tasks_->all, [checkpoint](const auto& task) {
+    return task->finished() || task->has_acknowledged(checkpoint);
+  });
 }
 
 JobSnapshot SteppedTasks::snapshot() const {

@@ -46,6 +46,14 @@ class SteppedTasks {
   // at its time; so splits that have appeared since are found.
   [[nodiscard]] Result<void> run_until_quiet();
 
+  // Sends barriers off, as a job's coordinator does: from sources, and from loops whose input has ended. Ids go up. They move when the tasks
+  // do.
+  void trigger_checkpoint(CheckpointId checkpoint);
+  // Nobody waits for it any more.
+  void abort_checkpoint(CheckpointId checkpoint);
+  // Whether each task has taken its snapshot for it, or has finished.
+  [[nodiscard]] bool checkpoint_is_whole(CheckpointId checkpoint) const;
+
   // The state of all steps. Requires that it is quiet: what is on its way between tasks is in nobody's
   // state.
   [[nodiscard]] JobSnapshot snapshot() const;

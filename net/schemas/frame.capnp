@@ -38,7 +38,7 @@ struct Element {
   timeMs @4 :Int64;         # of a watermark
   idle @5 :Bool;            # of a watermark status
   chargedBytes @6 :UInt64;  # given back in Credit when the element has been consumed
-  checkpoint @7 :UInt64;    # of a barrier
+  checkpoint @7 :UInt64;    # of a barrier or a loop marker
   active @8 :Bool;          # of a loop marker
 }
 

@@ -44,6 +44,7 @@ std::vector<Frame> one_of_each() {
           ElementFrame{.kind = ElementKind::watermark_status, .idle = true},
           ElementFrame{.channel = {0xffffffff}, .kind = ElementKind::end_of_input},
           ElementFrame{.kind = ElementKind::loop_marker, .active = true},
+          ElementFrame{.kind = ElementKind::loop_marker, .checkpoint = {3}},
           CreditFrame{.vertex = {4}, .subtask = {5}, .exchange = 6, .lane = 7, .bytes = 1ULL << 40},
           Goodbye{}};
 }

@@ -9,7 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "dataflow/connectors/collect.h"
 #include "dataflow/harness.h"
+#include "dataflow/plan/physical_plan.h"
+#include "dataflow/runtime/stepped_tasks.h"
+#include "tests/dataflow/runtime/scripted_source.h"
 
 namespace weir {
 namespace {
@@ -102,6 +106,73 @@ TEST(Iteration, ends_with_exchanges_inside_and_many_subtasks) {
     EXPECT_THAT(left, SizeIs(50));
     EXPECT_THAT(left, Each(0));
   }
+}
+
+struct Less {
+  void on_element(const int& x, KeyedContext<int, int>& ctx) { ctx.emit(x - 1); }
+};
+
+// A loop of two subtasks in which numbers count down to 0 and change their subtask with each round; the source has as many subtasks as asked
+// for, and does what the test says.
+class TwoHeads {
+ public:
+  explicit TwoHeads(std::uint32_t sources)
+      : script_(std::make_shared<Script>(sources)), rows_(describe()), tasks_(plan(), clock_, {}) {
+    EXPECT_TRUE(tasks_.open());
+    run();
+  }
+
+  void push(std::size_t source, int number) {
+    (*script_)[source].emplace_back(batch_of(std::vector{number}));
+  }
+  void end(std::size_t source) { (*script_)[source].emplace_back(EndOfInput{}); }
+  void run() {
+    const auto ran = tasks_.run_until_quiet();
+    EXPECT_TRUE(ran) << ran.error().message;
+  }
+  bool checkpoint(std::uint64_t id) {
+    tasks_.trigger_checkpoint({id});
+    run();
+    return tasks_.checkpoint_is_whole({id});
+  }
+  [[nodiscard]] std::vector<int> left() const { return rows_->rows(); }
+  [[nodiscard]] SteppedTasks& tasks() { return tasks_; }
+
+ private:
+  std::shared_ptr<CollectedRows<int>> describe() {
+    const auto sources = static_cast<std::uint32_t>(script_->size());
+    auto numbers = job_.source("numbers", ScriptedSource(script_)).parallelism(sources);
+    return numbers
+        .iterate("count down",
+                 [](Stream<int> in) {
+                   auto less = in.key_by([](int x) { return x; }).process("less", Less{});
+                   return LoopEnds{less.filter([](int x) { return x > 0; }),
+                                   less.filter([](int x) { return x <= 0; })};
+                 })
+        .collect();
+  }
+  std::shared_ptr<const PhysicalPlan> plan() {
+    const PlanSettings settings{.parallelism = 2, .max_parallelism = {}, .chaining = true};
+    const auto valid = check_valid(job_.plan(), settings);
+    EXPECT_TRUE(valid) << valid.error().message;
+    return make_physical_plan(job_.plan(), settings);
+  }
+
+  Job job_{"loop"};
+  std::shared_ptr<Script> script_;
+  std::shared_ptr<CollectedRows<int>> rows_;
+  ManualClock clock_;
+  SteppedTasks tasks_;
+};
+
+TEST(Iteration, checkpoints_are_no_rounds_without_records) {
+  TwoHeads loop(1);
+  for (std::uint64_t id = 1; id <= 5; ++id) EXPECT_TRUE(loop.checkpoint(id));
+  loop.push(0, 50);  // for one of the heads
+  loop.end(0);
+  loop.run();
+  EXPECT_TRUE(loop.tasks().finished());
+  EXPECT_THAT(loop.left(), ElementsAre(0)) << "the other must not end before it";
 }
 
 TEST(Iteration, what_is_fed_back_must_come_from_the_loop) {
