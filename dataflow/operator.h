@@ -135,6 +135,12 @@ class Operator {
   // for one checkpoint, then a later one says it for both.
   [[nodiscard]] virtual Result<void> on_checkpoint_complete(CheckpointId checkpoint);
 
+  // A checkpoint was given up: nobody waits for it any more, also if on_barrier of it has been asked or will be.
+  virtual void on_checkpoint_aborted(CheckpointId /*checkpoint*/) {}
+  // Whether it may go on for long when its inputs have ended, as a loop does. Then barriers, which no channel brings any more, come from its
+  // task; so it must be the first of its chain.
+  [[nodiscard]] virtual bool outlives_inputs() const { return false; }
+
   // Releases what open acquired. After a failure or a cancel it is called without finish.
   virtual void close() {}
 };

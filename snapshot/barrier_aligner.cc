@@ -39,6 +39,15 @@ Alignment BarrierAligner::on_end_of_input(ChannelIndex channel, MonotonicTime no
   return alignment;
 }
 
+Alignment BarrierAligner::on_injected(CheckpointId id) {
+  WEIR_CHECK(std::ranges::find(open_, true) == open_.end());
+  Alignment alignment;
+  if (id <= newest_) return alignment;
+  newest_ = id;
+  alignment.complete = {{.id = id, .alignment = {}}};
+  return alignment;
+}
+
 Alignment BarrierAligner::on_cancel(CheckpointId id) {
   Alignment alignment;
   newest_ = std::max(newest_, id);

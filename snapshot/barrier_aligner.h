@@ -59,6 +59,9 @@ class BarrierAligner {
   // Requires that `channel` is open and not blocked.
   [[nodiscard]] Alignment on_end_of_input(ChannelIndex channel, MonotonicTime now);
 
+  // The barrier comes from elsewhere, as no channel is left. Requires that all have ended.
+  [[nodiscard]] Alignment on_injected(CheckpointId id);
+
   // The coordinator gave the checkpoint up (declined, expired, cancelled): nothing waits for it any more, and
   // its barriers still to come are ignored. While an older one is pending, a newer one's cancel does not touch it:
   // it may still align, and its snapshot is then refused. `aborted` says whether it was pending.

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -30,6 +31,8 @@ struct FeedbackRecord {
 //
 // A barrier waits until a marker has come back: then nothing is between head and tail, and what has come back is kept and is the state. So what
 // is on its way in a loop is part of each checkpoint, at the price of one way round without new records.
+//
+// When its input has ended it still takes part in checkpoints. All heads take part or none: all have the same inputs (see the planner).
 //
 // When the input has ended, other markers go round until none of the heads had put out a record for one round more than there are heads: a
 // record may have to be handed on from subtask to subtask. A head whose input is still open sends none of these, so that nobody ends before it.
@@ -96,10 +99,14 @@ class IterationHead final : public Operator {
       is_swept_ = false;
       out.emit_loop_marker({false, checkpoint});
     }
-    if (!is_swept_) return StepResult::blocked;
+    if (!is_swept_ && !aborted_.contains(checkpoint)) return StepResult::blocked;
     collecting_.reset();
+    aborted_.erase(aborted_.begin(), aborted_.upper_bound(checkpoint));
     return StepResult::done;
   }
+  // Other heads may not have seen its barrier, and send no marker.
+  void on_checkpoint_aborted(CheckpointId checkpoint) override { aborted_.insert(checkpoint); }
+  [[nodiscard]] bool outlives_inputs() const override { return true; }
   [[nodiscard]] Result<void> prepare_snapshot(CheckpointId /*checkpoint*/) override {
     records_->clear();
     for (const BatchPtr& batch : kept_) {
@@ -168,6 +175,7 @@ class IterationHead final : public Operator {
   // The checkpoint that it puts out nothing for, until its snapshot; and whether the marker for that has come back.
   std::optional<CheckpointId> collecting_;
   bool is_swept_ = false;
+  std::set<CheckpointId> aborted_;  // whose barriers may still come
   // Of the end.
   bool input_is_over_ = false;
   bool marker_is_out_ = false;      // and has not come back

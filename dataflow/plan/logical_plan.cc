@@ -154,9 +154,24 @@ class Validation {
     }
   }
 
+  // All subtasks of its head take part in a checkpoint or none, so they must be at the end of their inputs together.
+  void check_way_into_loop(const LogicalNode& head) {
+    for (const LogicalEdge& edge : plan_.edges) {
+      if (edge.to != head.id || !edge.partitioning || is_all_to_all(*edge.partitioning)) continue;
+      const LogicalNode& from = plan_.nodes[edge.from.value];
+      const std::uint32_t subtasks = parallelism_of(head, settings_);
+      if (subtasks == 1 || parallelism_of(from, settings_) == 1) continue;
+      mistakes_.push_back("the loop " + quoted(head.name) + " has " + std::to_string(subtasks) +
+                          " subtasks, and " + quoted(from.name) + " leads to some of them only (" +
+                          std::string(name_of(*edge.partitioning)) +
+                          "): leave the partitioning out, or use .rebalance()");
+    }
+  }
+
   // Its head learns what is on its way by markers that take the same ways as the records: so all that its steps take comes from the head.
   void check_loop(const LogicalNode& tail) {
     const LogicalNode& head = plan_.nodes[tail.loop_head->value];
+    check_way_into_loop(head);
     const auto inside = nodes_between(head.id, tail.id);
     if (!inside.contains(tail.id)) {
       mistakes_.push_back("what the loop " + quoted(head.name) +

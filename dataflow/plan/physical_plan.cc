@@ -39,10 +39,15 @@ class PhysicalPlanner {
 
   void settle_partitionings() {
     for (const LogicalEdge& edge : logical_.edges) {
+      // To all subtasks of a loop, so that their inputs end together: one that goes on alone would get no barriers.
       const bool equal = parallelism(edge.from) == parallelism(edge.to);
+      const bool to_all = !equal || (parallelism(edge.to) > 1 && is_loop_head(edge.to));
       partitionings_.push_back(
-          edge.partitioning.value_or(equal ? Partitioning::forward : Partitioning::rebalance));
+          edge.partitioning.value_or(to_all ? Partitioning::rebalance : Partitioning::forward));
     }
+  }
+  [[nodiscard]] bool is_loop_head(NodeId id) const {
+    return std::ranges::find(logical_.nodes, id, &LogicalNode::loop_head) != logical_.nodes.end();
   }
 
   // The head of the chain that a node joins: itself, or that of its only input.

@@ -288,6 +288,13 @@ Result<void> OperatorChain::on_checkpoint_complete(CheckpointId checkpoint) {
   return {};
 }
 
+void OperatorChain::on_checkpoint_aborted(CheckpointId checkpoint) {
+  for (Stage& stage : stages_) {
+    if (stage.opened && !stage.ended) stage.op->on_checkpoint_aborted(checkpoint);
+  }
+  wake();
+}
+
 void OperatorChain::hash_if_keyed(Stage& stage, InputPort port, BatchPtr& batch) {
   const auto& hasher = stage.spec->input_hashers[port.value];
   if (hasher == nullptr || batch->key_tag == hasher->tag()) return;

@@ -55,6 +55,10 @@ class OperatorChain {
   // Requires that the head has not ended and is no source; call only when wants_input(), then with
   // all that one element of a channel led to. EndOfInput means the end of that port.
   void feed(InputPort port, Element element);
+  // Whether it takes barriers also when its inputs have ended.
+  [[nodiscard]] bool outlives_inputs() const {
+    return !stages_.front().ended && stages_.front().op->outlives_inputs();
+  }
   // Whether the head still has (part of) what it was fed.
   [[nodiscard]] bool head_is_busy() const { return !stages_.front().slot.empty(); }
   // The head's last batch once it is consumed and nobody else holds it: to be sent back for reuse.
@@ -101,6 +105,7 @@ class OperatorChain {
   [[nodiscard]] std::optional<Snapshot> take_snapshot();
 
   [[nodiscard]] Result<void> on_checkpoint_complete(CheckpointId checkpoint);
+  void on_checkpoint_aborted(CheckpointId checkpoint);
 
   // Closes all operators, in order; idempotent. Failures of close are the operator's to swallow.
   void close();

@@ -40,6 +40,7 @@ class SteppedTasks::Task final : public TaskEnvironment {
     return finished_ ? std::nullopt : wake_at_;
   }
   [[nodiscard]] bool finished() const { return finished_; }
+  [[nodiscard]] const std::vector<ChannelEnd>& producers() const { return producers_; }
   [[nodiscard]] bool is_source() const { return producers_.empty(); }
   [[nodiscard]] const std::vector<OperatorMetrics>& operators() const { return operators_; }
 
@@ -105,6 +106,7 @@ struct SteppedTasks::Tasks {
   std::map<NodeId, std::unique_ptr<SplitEnumerator>> enumerators;
   std::vector<std::unique_ptr<Task>> all;  // those of a vertex together
   std::vector<std::size_t> first_of_vertex;
+  CheckpointId newest_checkpoint{};
 
   [[nodiscard]] Task& at(const ChannelEnd& end) {
     return *all[first_of_vertex[end.vertex.value] + end.subtask.value];
@@ -112,7 +114,7 @@ struct SteppedTasks::Tasks {
   [[nodiscard]] Result<void> open();
   [[nodiscard]] Result<void> run_until_quiet();
   void deliver_mail();
-  void inject_barriers(CheckpointId checkpoint);
+  void inject_barriers();
   void close();
   [[nodiscard]] std::uint64_t total(std::atomic<std::uint64_t> OperatorMetrics::*counter) const;
 };
@@ -257,6 +259,7 @@ Result<void> SteppedTasks::Tasks::run_until_quiet() {
       if (!task->is_ready()) continue;
       WEIR_TRY(task->step());
       deliver_mail();
+      if (task->finished()) inject_barriers();
       stepped = true;
     }
   }
@@ -271,10 +274,13 @@ void SteppedTasks::Tasks::deliver_mail() {
   }
 }
 
-// Of sources.
-void SteppedTasks::Tasks::inject_barriers(CheckpointId checkpoint) {
+// No channel brings barriers to a task whose producers have finished.
+void SteppedTasks::Tasks::inject_barriers() {
+  if (newest_checkpoint.value == 0) return;
   for (auto& task : all) {
-    if (task->is_source()) task->trigger_checkpoint(checkpoint);
+    const auto finished = [this](const ChannelEnd& producer) { return at(producer).finished(); };
+    if (!task->is_source() && std::ranges::all_of(task->producers(), finished))
+      task->trigger_checkpoint(newest_checkpoint);
   }
 }
 
@@ -328,7 +334,11 @@ Result<void> SteppedTasks::run_until_quiet() {
 }
 
 void SteppedTasks::trigger_checkpoint(CheckpointId checkpoint) {
-  tasks_->inject_barriers(checkpoint);
+  tasks_->newest_checkpoint = checkpoint;
+  for (auto& task : tasks_->all) {
+    if (task->is_source()) task->trigger_checkpoint(checkpoint);
+  }
+  tasks_->inject_barriers();
 }
 
 void SteppedTasks::abort_checkpoint(CheckpointId checkpoint) {

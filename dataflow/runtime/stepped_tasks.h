@@ -46,8 +46,8 @@ class SteppedTasks {
   // at its time; so splits that have appeared since are found.
   [[nodiscard]] Result<void> run_until_quiet();
 
-  // Sends barriers off, as a job's coordinator does: from sources, and from loops whose input has ended. Ids go up. They move when the tasks
-  // do.
+  // Sends barriers off, as a job's coordinator does: from sources, and from tasks whose producers have all finished. Ids go up. They
+  // move when the tasks do.
   void trigger_checkpoint(CheckpointId checkpoint);
   // Nobody waits for it any more.
   void abort_checkpoint(CheckpointId checkpoint);

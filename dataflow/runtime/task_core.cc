@@ -166,6 +166,7 @@ Result<StepOutcome> TaskCore::step() {
   if (restored_as_finished_) return end_at_once();
   do {
     WEIR_TRY(advance_exchanges());
+    if (!is_source_ && !triggered_.empty()) inject_barriers();
     const auto activity = chain_.turn(budget, clock_->processing_time());
     if (!activity) return activity.error();
     acknowledge_snapshots();
@@ -330,6 +331,7 @@ void TaskCore::abort_checkpoint(CheckpointId checkpoint) {
     triggered_.erase(aborted);
   }
   if (aligner_) act_on({}, aligner_->on_cancel(checkpoint));
+  chain_.on_checkpoint_aborted(checkpoint);
 }
 
 void TaskCore::act_on(ChannelIndex channel, const Alignment& alignment) {
@@ -342,6 +344,16 @@ void TaskCore::act_on(ChannelIndex channel, const Alignment& alignment) {
     for (std::uint32_t i = 0; i < gate_.channel_count(); ++i) gate_.set_blocked({i}, false);
   }
   if (alignment.blocks) gate_.set_blocked(channel, true);
+}
+
+void TaskCore::inject_barriers() {
+  for (const std::uint32_t open : open_channels_of_port_) {
+    if (open > 0) return;
+  }
+  for (const CheckpointId id : std::exchange(triggered_, {})) {
+    if (chain_.outlives_inputs()) act_on({}, aligner_->on_injected(id));
+  }
+  chain_.wake();
 }
 
 void TaskCore::acknowledge_snapshots() {

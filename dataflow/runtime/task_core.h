@@ -106,7 +106,8 @@ class TaskCore {
   void ask_again_at(ProcessingTime time);
   void no_more_splits();
   void wake() { chain_.wake(); }
-  // Of a source: the barrier leaves when it is between two polls.
+  // Of a source: the barrier leaves when it is between two polls. Of another task: when all its inputs have ended, if it goes on then. One that
+  // has come before does nothing.
   void trigger_checkpoint(CheckpointId checkpoint) { triggered_.push_back(checkpoint); }
   // It was given up, or is complete; barriers of it that are still to come mean nothing.
   void abort_checkpoint(CheckpointId checkpoint);
@@ -142,6 +143,7 @@ class TaskCore {
   void end_channel(ChannelIndex channel, InputPort port);
   void feed_markers(const std::vector<LoopMarker>& markers);
   void act_on(ChannelIndex channel, const Alignment& alignment);
+  void inject_barriers();
   void acknowledge_snapshots();
   [[nodiscard]] StepOutcome end_at_once();
   void settle_consumed();
@@ -167,7 +169,7 @@ class TaskCore {
 
   std::optional<BarrierAligner> aligner_;          // none for sources
   std::optional<LoopMarkerAligner> loop_markers_;  // likewise
-  std::deque<CheckpointId> triggered_;             // of a source
+  std::deque<CheckpointId> triggered_;
   // A split that came behind barriers which the source has not passed on yet: the enumerator has it in those
   // checkpoints, so the reader must not.
   struct HeldSplit {

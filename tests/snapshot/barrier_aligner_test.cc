@@ -104,6 +104,15 @@ TEST(BarrierAligner, a_channel_that_has_ended_counts_as_arrived) {
   EXPECT_EQ(aligner.on_barrier(left, second, at(2ms)), completes(second));
 }
 
+TEST(BarrierAligner, when_all_channels_have_ended_a_barrier_from_elsewhere_completes_once) {
+  BarrierAligner aligner = exactly_once(1);
+  EXPECT_EQ(aligner.on_barrier(left, first, at(0ms)), completes(first));
+  EXPECT_EQ(aligner.on_end_of_input(left, at(0ms)), nothing);
+  EXPECT_EQ(aligner.on_injected(first), nothing);
+  EXPECT_EQ(aligner.on_injected(second), (Alignment{.complete = {{.id = second}}}));
+  EXPECT_EQ(aligner.on_injected(second), nothing);
+}
+
 TEST(BarrierAligner, at_least_once_counts_and_blocks_nobody) {
   BarrierAligner aligner = at_least_once(2);
   EXPECT_EQ(aligner.on_barrier(left, first, at(0ms)), nothing);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -130,6 +132,8 @@ class TwoHeads {
     const auto ran = tasks_.run_until_quiet();
     EXPECT_TRUE(ran) << ran.error().message;
   }
+  // Called with each number that goes round.
+  void at_each_round(std::function<void(int)> call) { *at_each_round_ = std::move(call); }
   bool checkpoint(std::uint64_t id) {
     tasks_.trigger_checkpoint({id});
     run();
@@ -144,8 +148,12 @@ class TwoHeads {
     auto numbers = job_.source("numbers", ScriptedSource(script_)).parallelism(sources);
     return numbers
         .iterate("count down",
-                 [](Stream<int> in) {
-                   auto less = in.key_by([](int x) { return x; }).process("less", Less{});
+                 [call = at_each_round_](Stream<int> in) {
+                   auto seen = in.map([call](int x) {
+                     if (*call) (*call)(x);
+                     return x;
+                   });
+                   auto less = seen.key_by([](int x) { return x; }).process("less", Less{});
                    return LoopEnds{less.filter([](int x) { return x > 0; }),
                                    less.filter([](int x) { return x <= 0; })};
                  })
@@ -160,6 +168,8 @@ class TwoHeads {
 
   Job job_{"loop"};
   std::shared_ptr<Script> script_;
+  std::shared_ptr<std::function<void(int)>> at_each_round_ =
+      std::make_shared<std::function<void(int)>>();
   std::shared_ptr<CollectedRows<int>> rows_;
   ManualClock clock_;
   SteppedTasks tasks_;
@@ -173,6 +183,72 @@ TEST(Iteration, checkpoints_are_no_rounds_without_records) {
   loop.run();
   EXPECT_TRUE(loop.tasks().finished());
   EXPECT_THAT(loop.left(), ElementsAre(0)) << "the other must not end before it";
+}
+
+TEST(Iteration, a_checkpoint_is_whole_though_a_source_has_ended_before_others) {
+  TwoHeads loop(2);
+  loop.push(0, 50);
+  loop.end(0);
+  loop.push(1, 60);
+  loop.run();
+  EXPECT_TRUE(loop.checkpoint(1));
+  loop.push(1, 70);
+  loop.run();
+  EXPECT_TRUE(loop.checkpoint(2));
+  loop.end(1);
+  loop.run();
+  EXPECT_TRUE(loop.tasks().finished());
+  EXPECT_THAT(loop.left(), ElementsAre(0, 0, 0));
+}
+
+TEST(Iteration, takes_part_in_checkpoints_when_its_input_has_ended) {
+  TwoHeads loop(2);
+  std::vector<bool> whole;
+  loop.at_each_round([&](int x) {
+    if (x == 30 || x == 20) whole.push_back(loop.tasks().checkpoint_is_whole({whole.size() + 1}));
+    if (x == 40 || x == 30) loop.tasks().trigger_checkpoint({whole.size() + 1});
+  });
+  loop.push(0, 50);
+  loop.end(0);
+  loop.end(1);
+  loop.run();
+  EXPECT_TRUE(loop.tasks().finished());
+  EXPECT_THAT(whole, ElementsAre(true, true));
+  EXPECT_THAT(loop.left(), ElementsAre(0));
+}
+
+TEST(Iteration, a_barrier_waits_for_no_marker_once_its_checkpoint_is_given_up) {
+  IterationHead<int> head(std::make_shared<FeedbackHub>());
+  StateBackend state(KeyGroupSlice{}, RestoredState{}, "head");
+  OperatorContext context;
+  context.state = &state;
+  ASSERT_TRUE(head.open(context));
+  const ManualClock clock;
+  const std::vector<std::unique_ptr<AnyOutput>> ports;
+  Outputs out(ports, StepBudget(clock, std::chrono::seconds{1}));
+  EXPECT_EQ(*head.on_barrier({1}, out), StepResult::blocked);
+  head.on_checkpoint_aborted({1});
+  EXPECT_EQ(*head.on_barrier({1}, out), StepResult::done);
+  head.on_checkpoint_aborted({3});
+  EXPECT_EQ(*head.on_barrier({2}, out), StepResult::blocked) << "an older one may still be whole";
+}
+
+TEST(Iteration, its_records_must_be_able_to_begin_in_each_subtask) {
+  Job job("loop");
+  const auto script = std::make_shared<Script>(2);
+  (void)job.source("numbers", ScriptedSource(script))
+      .forward()
+      .iterate("count down",
+               [](Stream<int> in) {
+                 return LoopEnds{in.map([](int x) { return x; }), in.map([](int x) { return x; })};
+               })
+      .collect();
+  const auto valid =
+      check_valid(job.plan(), {.parallelism = 2, .max_parallelism = {}, .chaining = true});
+  ASSERT_FALSE(valid);
+  EXPECT_THAT(valid.error().message,
+              HasSubstr("the loop 'count down' has 2 subtasks, and 'numbers' leads to some of them "
+                        "only (forward)"));
 }
 
 TEST(Iteration, what_is_fed_back_must_come_from_the_loop) {
