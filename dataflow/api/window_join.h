@@ -15,12 +15,9 @@
 #include "dataflow/api/stream.h"
 #include "dataflow/api/window_function.h"
 #include "dataflow/api/windowed_stream.h"
+#include "dataflow/operators/window_join.h"
 
 namespace weir {
-
-// A record of either side of a join. By position: both may be of one type.
-template <class L, class R>
-using JoinSide = std::variant<L, R>;
 
 // The key of a record of either side.
 template <class L, class SelectorL, class R, class SelectorR>
@@ -36,34 +33,17 @@ struct JoinSideSelector {
 
 namespace join_detail {
 
-// Calls a function with both sides' elements apart.
-template <class L, class R, class K, class Out, class F>
-struct BothSides {
-  F function;
-
-  void on_window(std::span<const JoinSide<L, R>> elements, WindowContext<K, Out>& ctx) {
-    std::vector<L> left;
-    std::vector<R> right;
-    for (const JoinSide<L, R>& element : elements) {
-      if (const L* of_left = std::get_if<0>(&element)) {
-        left.push_back(*of_left);
-      } else {
-        right.push_back(std::get<1>(element));
-      }
-    }
-    function.on_window(left, right, ctx);
-  }
-};
-
 // All pairs.
 template <class L, class R, class K, class Out, class Make>
 struct Pairs {
   Make make;
 
-  void on_window(const std::vector<L>& left, const std::vector<R>& right,
-                 WindowContext<K, Out>& ctx) {
-    for (const L& of_left : left) {
-      for (const R& of_right : right) ctx.emit(make(of_left, of_right));
+  void on_window(std::span<const JoinSide<L, R>> elements, WindowContext<K, Out>& ctx) {
+    for (const JoinSide<L, R>& left : elements) {
+      if (left.index() != 0) continue;
+      for (const JoinSide<L, R>& right : elements) {
+        if (right.index() == 1) ctx.emit(make(std::get<0>(left), std::get<1>(right)));
+      }
     }
   }
 };
@@ -72,7 +52,6 @@ template <class Callback>
 struct SidesOf;
 template <class F, class L, class R, class Ctx>
 struct SidesOf<void (F::*)(L, R, Ctx&)> {
-  using Output = typename Ctx::Output;
   using Context = Ctx;
 };
 
@@ -108,7 +87,8 @@ class WindowJoin {
 
   // Of join: make(const L&, const R&) → the row, for each pair. Of co_group: a function with
   //   void on_window(const std::vector<L>&, const std::vector<R>&, WindowContext<K, Out>&)
-  // for each key and window with an element on either side; the other may be empty.
+  // for each key and window with an element on either side; the other may be empty. It may have what window functions have: state, side
+  // outputs (dataflow/api/window_function.h).
   template <class F>
   [[nodiscard]] auto process(std::string name, F function) const {
     if constexpr (grouped) {
@@ -116,13 +96,18 @@ class WindowJoin {
           requires { typename join_detail::SidesOf<decltype(&F::on_window)>::Context; },
           "weir: co_group needs a function with void on_window(const std::vector<L>&, "
           "const std::vector<R>&, WindowContext<K, Out>&)");
-      using Out = typename join_detail::SidesOf<decltype(&F::on_window)>::Output;
-      return run<Out>(std::move(name), std::move(function));
+      using Ctx = typename join_detail::SidesOf<decltype(&F::on_window)>::Context;
+      using Out = typename Ctx::Output;
+      Windows::template check_window_function<F, Ctx, const std::vector<L>&,
+                                              const std::vector<R>&>();
+      return windows_.template fire<Out>(std::move(name), CoGroupCall<L, R, K, Out, F>(function),
+                                         &function);
     } else {
       static_assert(std::invocable<F&, const L&, const R&>,
                     "weir: a window join needs a function (const Left&, const Right&) → row");
       using Out = stream_detail::ResultOf<F, const L&, const R&>;
-      return run<Out>(std::move(name), join_detail::Pairs<L, R, K, Out, F>{std::move(function)});
+      return windows_.process(std::move(name),
+                              join_detail::Pairs<L, R, K, Out, F>{std::move(function)});
     }
   }
 
@@ -130,11 +115,6 @@ class WindowJoin {
   template <class Other>
   [[nodiscard]] static auto with(Other windows) {
     return WindowJoin<L, SelectorL, R, SelectorR, Other, grouped>(std::move(windows));
-  }
-  template <class Out, class F>
-  [[nodiscard]] auto run(std::string name, F function) const {
-    return windows_.process(std::move(name),
-                            join_detail::BothSides<L, R, K, Out, F>{std::move(function)});
   }
 
   Windows windows_;

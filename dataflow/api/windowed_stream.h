@@ -109,7 +109,7 @@ class WindowedStream
   [[nodiscard]] auto aggregate(std::string name, Agg agg, Then then) const {
     check_aggregate<Agg>();
     if constexpr (stream_detail::WindowFunction<Then>) {
-      check_window_function<Then, AggregateResult<Agg>>();
+      check_window_function<Then, ContextOf<Then>, AggregateResult<Agg>>();
       using Out = typename ContextOf<Then>::Output;
       return step<Out>(std::move(name), contents_of(std::move(agg)),
                        WindowFunctionCall<K, Out, Then>(then), &then);
@@ -155,10 +155,40 @@ class WindowedStream
     static_assert(stream_detail::WindowFunction<F>,
                   "weir: a window function needs one void on_window(std::span<const T>, "
                   "WindowContext<K, Out>&)");
-    check_window_function<F, std::span<const T>>();
+    check_window_function<F, ContextOf<F>, std::span<const T>>();
     using Out = typename ContextOf<F>::Output;
     return step<Out>(std::move(name), ElementContents<T, Evictor>(evictor_),
                      WindowFunctionCall<K, Out, F>(function), &function);
+  }
+
+  // For the API's own use: what a function with on_window(given…, Ctx&) must be.
+  template <class F, class Ctx, class... Given>
+  static constexpr void check_window_function() {
+    using Out = typename Ctx::Output;
+    static_assert(std::is_same_v<Ctx, WindowContext<K, Out>>,
+                  "weir: a window function takes WindowContext<K, Out>& with the stream's key type "
+                  "K; behind window_all, AllWindowContext<Out>&");
+    static_assert(
+        requires(F f, Given... given, Ctx & ctx) { f.on_window(given..., ctx); },
+        "weir: on_window takes the window's elements, std::span<const T>, behind an aggregate its "
+        "result, and of a co_group both sides' elements, const std::vector<L>& and const "
+        "std::vector<R>&");
+    static_assert(!declares_timer<F>(),
+                  "weir: a window function has no timers: the trigger of its windows says when it "
+                  "is called");
+    static_assert(!declares_broadcast_state<F>(),
+                  "weir: only a broadcast stream may change a BroadcastState, and windows have "
+                  "none as input");
+    static_assert(!Assigner::merging || !declares_window_state<F>,
+                  "weir: windows that merge have no WindowState: keep it in a ValueState of the "
+                  "key, or use windows that do not merge");
+  }
+
+  // Likewise: does something else with all elements when a window fires, see window_firing.h; `function` has the members.
+  template <class Out, class Firing, class Function>
+  [[nodiscard]] auto fire(std::string name, Firing firing, const Function* function) const {
+    return step<Out>(std::move(name), ElementContents<T, Evictor>(evictor_), std::move(firing),
+                     function);
   }
 
  private:
@@ -190,28 +220,6 @@ class WindowedStream
         "weir: these windows merge, so their aggregate needs void merge(Accumulator& into, const "
         "Accumulator& other) const");
   }
-  template <class F, class Given>
-  static constexpr void check_window_function() {
-    using Ctx = ContextOf<F>;
-    using Out = typename Ctx::Output;
-    static_assert(std::is_same_v<Ctx, WindowContext<K, Out>>,
-                  "weir: a window function takes WindowContext<K, Out>& with the stream's key type "
-                  "K; behind window_all, AllWindowContext<Out>&");
-    static_assert(
-        requires(F f, Given given, Ctx & ctx) { f.on_window(given, ctx); },
-        "weir: on_window takes the window's elements, std::span<const T>, or behind an aggregate "
-        "its result");
-    static_assert(!declares_timer<F>(),
-                  "weir: a window function has no timers: the trigger of its windows says when it "
-                  "is called");
-    static_assert(!declares_broadcast_state<F>(),
-                  "weir: only a broadcast stream may change a BroadcastState, and windows have "
-                  "none as input");
-    static_assert(!Assigner::merging || !declares_window_state<F>,
-                  "weir: windows that merge have no WindowState: keep it in a ValueState of the "
-                  "key, or use windows that do not merge");
-  }
-
   template <class Agg>
   [[nodiscard]] auto contents_of(Agg agg) const {
     if constexpr (has_evictor)

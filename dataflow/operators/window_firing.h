@@ -94,6 +94,12 @@ class WindowFunctionCall {
   template <class Given>
   void call(const K& key, KeyHash hash, const Window& window, PerWindow& per_window, Given&& given,
             EventTime watermark, Outputs& out) {
+    call_with(key, hash, window, per_window, watermark, out, given);
+  }
+  // on_window(given…, context)
+  template <class... Given>
+  void call_with(const K& key, KeyHash hash, const Window& window, PerWindow& per_window,
+                 EventTime watermark, Outputs& out, Given&... given) {
     scope_.outputs = &out;
     scope_.timestamp = window.max_time();
     scope_.watermark = watermark;
@@ -101,7 +107,7 @@ class WindowFunctionCall {
     current_.hash = hash;
     if constexpr (declares_window_state<F>) point_at(per_window);
     WindowContext<K, Out> context(scope_, current_, window);
-    function_.on_window(given, context);
+    function_.on_window(given..., context);
     scope_.outputs = nullptr;
   }
 

@@ -100,6 +100,35 @@ TEST(CoGroup, is_called_also_when_a_side_is_empty) {
               UnorderedElementsAre(Sizes{2, 2}, Sizes{2, 1}, Sizes{2, 1}, Sizes{2, 0}));
 }
 
+struct Remembers {
+  ValueState<int> windows{};
+  WindowState<int> firings{};
+  SideOutput<std::string> lonely{};
+  void on_window(const std::vector<Number>& left, const std::vector<Number>& right,
+                 WindowContext<std::string, Sizes>& ctx) {
+    if (left.empty() || right.empty()) lonely.push(ctx.key());
+    ctx.emit({++windows.update(), ++firings.update()});
+  }
+};
+
+TEST(CoGroup, may_have_state_and_side_outputs) {
+  TwoInputHarness<Number, Number, Sizes> harness([](Stream<Number> left, Stream<Number> right) {
+    return left.key_by(&Number::key)
+        .co_group(right.key_by(&Number::key))
+        .window(Tumbling::of(2ms))
+        .allowed_lateness(10ms)
+        .process("remembers", Remembers{});
+  });
+  harness.first().push({"a", 1}, EventTime{0});
+  harness.second().push({"a", 1}, EventTime{1});
+  harness.first().push({"a", 1}, EventTime{2});
+  harness.watermark(EventTime{3});
+  EXPECT_THAT(harness.take_values(), ElementsAre(Sizes{1, 1}, Sizes{2, 1}));
+  harness.first().push({"a", 1}, EventTime{1});
+  EXPECT_THAT(harness.take_values(), ElementsAre(Sizes{3, 2}));
+  EXPECT_THAT(harness.take_side(&Remembers::lonely), ElementsAre("a"));
+}
+
 TEST(WindowJoin, goes_on_after_a_restore_at_any_point) {
   for (int restored = 0; restored <= 12; ++restored) {
     SCOPED_TRACE(testing::Message() << "restored before step " << restored);
