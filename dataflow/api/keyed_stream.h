@@ -62,6 +62,7 @@ class KeyedStream : public BuiltInAggregates<KeyedStream<T, Selector>, T> {
                   "weir: an aggregate needs a default-constructible Accumulator, add(Accumulator&, "
                   "const T&) const "
                   "and result(const Accumulator&) const");
+    check_not_opened<Agg>();
     using Row = Keyed<K, AggregateResult<Agg>>;
     return rolling<Row>(std::move(name), "aggregate", std::move(agg),
                         [](const K& key, AggregateResult<Agg> value) {
@@ -73,6 +74,7 @@ class KeyedStream : public BuiltInAggregates<KeyedStream<T, Selector>, T> {
   [[nodiscard]] auto reduce(std::string name, F f) const {
     static_assert(std::is_invocable_r_v<T, const F&, const T&, const T&>,
                   "weir: reduce needs a const-callable function (const T&, const T&) → T");
+    check_not_opened<F>();
     return rolling<T>(std::move(name), "reduce", Reduce<F, T>{std::move(f)},
                       [](const K&, T value) { return value; });
   }

@@ -13,9 +13,10 @@
 
 namespace weir {
 
-// What a function's open is given. Any function that is a class may have
+// What a function's open is given. A function that is a class may have
 //   void open(const FunctionContext&);   once per instance and attempt, before its first record
 //   void close();                        after the last, also when the task has failed or was cancelled
+// if it is that of a map, filter, flat_map, parse, process, async_map, of a window (on_window) or a join. Others are refused.
 // An exception of open fails the task, one of close is told in the log. What they need to know (a file's name, a limit) is best a member that
 // the program sets when it describes the job.
 class FunctionContext {
@@ -38,6 +39,22 @@ class FunctionContext {
  private:
   const OperatorContext* context_;
 };
+
+template <class F>
+concept OpenedOrClosed = requires(F& f, const FunctionContext& context) {
+  f.open(context);
+}
+|| requires(F& f) {
+  f.close();
+};
+
+// For all other functions that a job takes.
+template <class F>
+consteval void check_not_opened() {
+  static_assert(!OpenedOrClosed<F>,
+                "weir: open and close would not be called here: they are for functions of map, "
+                "filter, flat_map, parse, process, async_map, windows and joins");
+}
 
 template <class F>
 void open_function(F& function, const OperatorContext& context) {

@@ -22,6 +22,7 @@
 #include "dataflow/api/async.h"
 #include "dataflow/api/function_traits.h"
 #include "dataflow/api/process.h"
+#include "dataflow/api/rich_function.h"
 #include "dataflow/api/step_settings.h"
 #include "dataflow/api/window_function.h"
 #include "dataflow/connectors/collect.h"
@@ -143,6 +144,7 @@ class Stream : public StepSettings<Stream<T>> {
                   "weir: event_time needs a watermark strategy for these records: monotonous(), "
                   "bounded(…), punctuated(f) with f(const T&, EventTime) → "
                   "std::optional<EventTime>, or generated(generator)");
+    check_not_opened<Extract>();
     if (const auto mistake = strategy.mistake()) builder_->add_mistake(*mistake);
     return then<T>(transform<T>("event time", [extract, strategy] {
       return std::make_unique<EventTimeOperator<T, Extract, Strategy>>(extract, strategy);
@@ -324,6 +326,7 @@ class Stream : public StepSettings<Stream<T>> {
     static_assert(
         std::invocable<const Choose&, const T&, std::uint32_t>,
         "weir: partition_custom needs a function (const T&, std::uint32_t subtasks) → subtask");
+    check_not_opened<Choose>();
     Stream result = partitioned(Partitioning::custom);
     const auto custom = std::make_shared<const FunctionPartitioner<T, Choose>>(std::move(choose));
     for (Origin& origin : result.origins_) origin.custom = custom;
@@ -411,6 +414,7 @@ class Stream : public StepSettings<Stream<T>> {
     static_assert(
         Hashable<KeyOf<Selector, T>>,
         "weir: this key has no hash: use numbers, strings, enums, times, or aggregates of them");
+    check_not_opened<Selector>();
     for (const Origin& origin : origins_) {
       if (!origin.partitioning) continue;
       builder_->add_mistake("a key follows the " + std::string(name_of(*origin.partitioning)) +

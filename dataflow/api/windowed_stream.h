@@ -117,6 +117,7 @@ class WindowedStream
       static_assert(std::invocable<Then&, const K&, Window, AggregateResult<Agg>>,
                     "weir: the result function needs to be callable with (const Key&, Window, the "
                     "aggregate's result)");
+      check_not_opened<Then>();
       using Row = stream_detail::ResultOf<Then, const K&, Window, AggregateResult<Agg>>;
       return aggregated<Row>(std::move(name), std::move(agg), std::move(then));
     }
@@ -145,6 +146,7 @@ class WindowedStream
   [[nodiscard]] auto reduce(std::string name, F f) const {
     static_assert(std::is_invocable_r_v<T, const F&, const T&, const T&>,
                   "weir: reduce needs a const-callable function (const T&, const T&) → T");
+    check_not_opened<F>();
     return aggregated<T>(std::move(name), Reduce<F, T>{std::move(f)},
                          [](const K&, Window, T value) { return value; });
   }
@@ -213,6 +215,7 @@ class WindowedStream
                   "weir: an aggregate needs a default-constructible Accumulator, add(Accumulator&, "
                   "const T&) const "
                   "and result(const Accumulator&) const");
+    check_not_opened<Agg>();
     static_assert(
         !Assigner::merging || has_evictor ||
             requires(const Agg& agg, typename Agg::Accumulator& into,

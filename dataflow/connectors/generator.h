@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "dataflow/api/rich_function.h"
 #include "dataflow/connectors/index_reader.h"
 #include "dataflow/connectors/pacing.h"
 
@@ -106,6 +107,7 @@ class Generator {
 // indices. With a rate, make(i) is called i / rate after the start, within a millisecond or two.
 template <GeneratorFunction F>
 [[nodiscard]] Generator<F> generator(F make, GeneratorOptions options = {}) {
+  check_not_opened<F>();
   return {std::move(make), options};
 }
 

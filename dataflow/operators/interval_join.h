@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "dataflow/api/rich_function.h"
 #include "dataflow/operators/alarm_queue.h"
 #include "dataflow/operators/keyed.h"
 #include "dataflow/output.h"
@@ -67,8 +68,11 @@ class IntervalJoinOperator final : public Operator {
       alarms_.push({first_useless(waiting).ms, hash_of(key), key});
       return true;
     });
+    open_function(make_, context);
+    opened_ = &context;
     return {};
   }
+  void close() override { close_function(make_, std::exchange(opened_, nullptr)); }
 
   [[nodiscard]] Result<Progress> process(InputPort port, BatchPtr& in, RowRange rows,
                                          Outputs& out) override {
@@ -214,6 +218,7 @@ class IntervalJoinOperator final : public Operator {
   Make make_;
   JoinLatePorts late_;
   const OperatorContext* context_ = nullptr;
+  const OperatorContext* opened_ = nullptr;          // of make
   std::shared_ptr<KeyedTable<K, Buffers>> buffers_;  // shared with the backend
   AlarmQueue<K> alarms_;                             // for each key that has something waiting, one
   std::ptrdiff_t pairs_made_ = 0;                    // of the row that a call stopped in

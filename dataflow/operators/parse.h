@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "base/row_text.h"
+#include "dataflow/api/rich_function.h"
 #include "dataflow/operator.h"
 #include "dataflow/output.h"
 
@@ -32,13 +33,13 @@ template <class T>
 // f(const In&) → Result<Out> or std::optional<Out>. A record that does not parse is counted and
 // skipped, the first few are shown; in strict mode it fails the task.
 template <class In, class Out, class F>
-class ParseOperator final : public Operator {
+class ParseOperator final : public FunctionOperator<F> {
  public:
-  explicit ParseOperator(F f) : f_(std::move(f)) {}
+  using FunctionOperator<F>::FunctionOperator;
 
   [[nodiscard]] Result<void> open(const OperatorContext& context) override {
     context_ = &context;
-    return {};
+    return FunctionOperator<F>::open(context);
   }
 
   [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
@@ -47,7 +48,7 @@ class ParseOperator final : public Operator {
     auto& output = out.port<Out>();
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (output.full()) return Progress{StepResult::output_full, row};
-      auto parsed = std::invoke(f_, input.values[row]);
+      auto parsed = std::invoke(this->f_, input.values[row]);
       if (!parsed) {
         WEIR_TRY(refuse(input.values[row], reason(parsed)));
       } else {
@@ -77,7 +78,6 @@ class ParseOperator final : public Operator {
     return {};
   }
 
-  F f_;
   const OperatorContext* context_ = nullptr;
   int shown_ = 0;
 };

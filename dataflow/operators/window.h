@@ -71,6 +71,7 @@ class WindowOperator final : public Operator {
     });
     return firing_.open(context);
   }
+  void close() override { firing_.close(); }
 
   [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
                                          Outputs& out) override {

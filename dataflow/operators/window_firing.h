@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataflow/api/rich_function.h"
 #include "dataflow/api/window_function.h"
 #include "dataflow/operator.h"
 #include "dataflow/operators/open_windows.h"
@@ -16,7 +17,7 @@
 
 namespace weir {
 
-// Each has a PerWindow, what it keeps for every window; open; and call. One row per firing: Make (const K&, Window, given) → Out.
+// Each has a PerWindow, what it keeps for every window; open and close; and call. One row per firing: Make (const K&, Window, given) → Out.
 template <class K, class Out, class Make>
 class WindowRow {
  public:
@@ -25,6 +26,7 @@ class WindowRow {
   explicit WindowRow(Make make) : make_(std::move(make)) {}
 
   [[nodiscard]] Result<void> open(const OperatorContext& /*context*/) { return {}; }
+  void close() {}
   template <class Given>
   void call(const K& key, KeyHash /*hash*/, const Window& window, PerWindow& /*per_window*/,
             Given&& given, EventTime /*watermark*/, Outputs& out) {
@@ -88,8 +90,12 @@ class WindowFunctionCall {
         if (bound) bound = field.bind(*context.state, name);
       }
     });
-    return bound;
+    WEIR_TRY(bound);
+    open_function(function_, context);
+    opened_ = &context;
+    return {};
   }
+  void close() { close_function(function_, std::exchange(opened_, nullptr)); }
 
   template <class Given>
   void call(const K& key, KeyHash hash, const Window& window, PerWindow& per_window, Given&& given,
@@ -134,6 +140,7 @@ class WindowFunctionCall {
   }
 
   F function_;
+  const OperatorContext* opened_ = nullptr;
   CallbackScope scope_;
   CurrentKey<K> current_;
 };

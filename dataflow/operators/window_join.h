@@ -23,6 +23,7 @@ class CoGroupCall {
   explicit CoGroupCall(F function) : call_(std::move(function)) {}
 
   [[nodiscard]] Result<void> open(const OperatorContext& context) { return call_.open(context); }
+  void close() { call_.close(); }
   void call(const K& key, KeyHash hash, const Window& window, PerWindow& per_window,
             std::span<const JoinSide<L, R>> elements, EventTime watermark, Outputs& out) {
     std::vector<L> left;

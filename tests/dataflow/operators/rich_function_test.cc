@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -69,6 +72,66 @@ TEST(RichFunction, a_process_function_is_opened_and_closed_too) {
     EXPECT_THAT(*log, ElementsAre("open"));
   }
   EXPECT_THAT(*log, ElementsAre("open", "close")) << "also when the job ends early";
+}
+
+// Functions of other kinds, with the same life.
+struct Life {
+  Log log;
+  void open(const FunctionContext& context) { log->push_back("open " + context.step_name()); }
+  void close() { log->push_back("close"); }
+};
+struct ParsingLife : Life {
+  std::optional<int> operator()(int x) { return x; }
+};
+struct JoiningLife : Life {
+  int operator()(int left, int right) { return left + right; }
+};
+struct WindowLife {
+  Log log;
+  void open(const FunctionContext& context) { log->push_back("open " + context.step_name()); }
+  void on_window(std::span<const int> numbers, WindowContext<int, int>& ctx) {
+    ctx.emit(static_cast<int>(numbers.size()));
+  }
+  void close() { log->push_back("close"); }
+};
+struct CoGroupLife {
+  Log log;
+  void open(const FunctionContext& context) { log->push_back("open " + context.step_name()); }
+  void on_window(const std::vector<int>& left, const std::vector<int>& right,
+                 WindowContext<int, int>& ctx) {
+    ctx.emit(static_cast<int>(left.size() + right.size()));
+  }
+  void close() { log->push_back("close"); }
+};
+
+TEST(RichFunction, functions_of_parse_windows_and_joins_are_opened_and_closed_too) {
+  const auto whole = [](int) { return 0; };
+  const Duration size{1000};
+  using Describe = std::function<Stream<int>(Stream<int>, Log)>;
+  const std::vector<Describe> kinds{
+      [](Stream<int> in, Log log) { return in.parse("life", ParsingLife{{log}}); },
+      [&](Stream<int> in, Log log) {
+        return in.key_by(whole).window(Tumbling::of(size)).process("life", WindowLife{log});
+      },
+      [&](Stream<int> in, Log log) {
+        const auto keyed = in.key_by(whole);
+        return keyed.co_group(keyed).window(Tumbling::of(size)).process("life", CoGroupLife{log});
+      },
+      [&](Stream<int> in, Log log) {
+        const auto keyed = in.key_by(whole);
+        return keyed.interval_join(keyed).between(-size, size).process("life", JoiningLife{{log}});
+      }};
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    SCOPED_TRACE(testing::Message() << "kind " << kind);
+    const Log log = std::make_shared<std::vector<std::string>>();
+    {
+      StreamHarness<int, int> harness([&](Stream<int> in) { return kinds[kind](in, log); });
+      harness.push(1, EventTime{1});
+      harness.end_input();
+      EXPECT_EQ(harness.take_values().size(), 1U);
+    }
+    EXPECT_THAT(*log, ElementsAre("open life", "close"));
+  }
 }
 
 struct CannotOpen {
