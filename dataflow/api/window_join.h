@@ -33,21 +33,6 @@ struct JoinSideSelector {
 
 namespace join_detail {
 
-// All pairs.
-template <class L, class R, class K, class Out, class Make>
-struct Pairs {
-  Make make;
-
-  void on_window(std::span<const JoinSide<L, R>> elements, WindowContext<K, Out>& ctx) {
-    for (const JoinSide<L, R>& left : elements) {
-      if (left.index() != 0) continue;
-      for (const JoinSide<L, R>& right : elements) {
-        if (right.index() == 1) ctx.emit(make(std::get<0>(left), std::get<1>(right)));
-      }
-    }
-  }
-};
-
 template <class Callback>
 struct SidesOf;
 template <class F, class L, class R, class Ctx>
@@ -106,8 +91,9 @@ class WindowJoin {
       static_assert(std::invocable<F&, const L&, const R&>,
                     "weir: a window join needs a function (const Left&, const Right&) → row");
       using Out = stream_detail::ResultOf<F, const L&, const R&>;
-      return windows_.process(std::move(name),
-                              join_detail::Pairs<L, R, K, Out, F>{std::move(function)});
+      const void* no_members = nullptr;
+      return windows_.template fire<Out>(
+          std::move(name), JoinPairs<L, R, K, Out, F>(std::move(function)), no_members);
     }
   }
 

@@ -16,6 +16,8 @@
 #include "dataflow/operators/alarm_queue.h"
 #include "dataflow/operators/keyed.h"
 #include "dataflow/operators/open_windows.h"
+#include "dataflow/operators/window_contents.h"
+#include "dataflow/operators/window_firing.h"
 #include "dataflow/output.h"
 #include "dataflow/window/trigger.h"
 #include "dataflow/window/window_assigner.h"
@@ -38,6 +40,9 @@ struct WindowSettings {
 //   1. A key is in the table if and only if it has open windows.
 //   2. Windows of a key are in the order of (start, end); those that merge neither overlap nor touch.
 //   3. A key's alarm in a domain is not after the first time at which one of its windows needs to be looked at in it.
+//
+// A firing may stop midway, see window_firing.h. It goes on before anything else is done, in whatever call comes next: so its window and what
+// that holds are as they were. No barrier comes before it, since it has a timer that is always due.
 template <class T, class Selector, class Assigner, class Trigger, class Contents, class Firing>
 class WindowOperator final : public Operator {
  public:
@@ -75,6 +80,8 @@ class WindowOperator final : public Operator {
 
   [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
                                          Outputs& out) override {
+    if (const StepResult result = go_on(out); result != StepResult::done)
+      return Progress{result, rows.begin};
     const auto& input = batch_cast<T>(*in);
     if (needs_event_time() && input.times.empty()) return missing_time();
     WEIR_TRY(check_keys(input, rows, selector_, context_->keys, context_->operator_name));
@@ -86,7 +93,10 @@ class WindowOperator final : public Operator {
       const EventTime time = input.times.empty() ? no_timestamp : input.times[row];
       if (needs_event_time() && time == no_timestamp) [[unlikely]]
         return missing_time();
-      if (!take(input.values[row], input.hashes[row], time, out)) [[unlikely]]
+      const Taken taken = take(input.values[row], input.hashes[row], time, out);
+      if (taken == Taken::stopped) [[unlikely]]
+        return Progress{stopped_by(out), row};
+      if (taken == Taken::bad_window) [[unlikely]]
         return bad_window();
     }
     return Progress{StepResult::done, rows.end};
@@ -94,17 +104,20 @@ class WindowOperator final : public Operator {
 
   [[nodiscard]] Result<StepResult> on_watermark(EventTime watermark, Outputs& out) override {
     watermark_ = watermark;
-    const StepResult done = sound_alarms<TimeDomain::event>(watermark.ms, out);
+    StepResult done = go_on(out);
+    if (done == StepResult::done) done = sound_alarms<TimeDomain::event>(watermark.ms, out);
     if (done == StepResult::done) out.emit_watermark(watermark);
     return done;
   }
 
   [[nodiscard]] std::optional<ProcessingTime> next_processing_timer() const override {
+    if (under_way_) return ProcessingTime{};
     const auto next = processing_alarms_.queue.next_time_ms();
     return next ? std::optional(ProcessingTime{*next}) : std::nullopt;
   }
 
   [[nodiscard]] Result<StepResult> on_processing_time(ProcessingTime now, Outputs& out) override {
+    if (const StepResult result = go_on(out); result != StepResult::done) return result;
     return sound_alarms<TimeDomain::processing>(now.ms, out);
   }
 
@@ -127,6 +140,22 @@ class WindowOperator final : public Operator {
     KeyHash hash;
     Outputs& out;
   };
+
+  // A firing that is not done.
+  struct UnderWay {
+    K key{};
+    KeyHash hash{};
+    Window window{};
+    TriggerResult result{};
+    // The alarm at which the key is looked at; none if a record has fired the window.
+    std::optional<std::pair<TimeDomain, std::int64_t>> alarm{};
+  };
+  // A record that has fired so: in which of its windows, and what that is among the open ones.
+  struct StoppedRecord {
+    std::size_t at = 0;
+    Window window{};
+  };
+  enum class Taken : std::uint8_t { done, stopped, bad_window };
 
   // --- times ---
 
@@ -243,19 +272,23 @@ class WindowOperator final : public Operator {
       if (!entry) return StepResult::done;
       alarms.peek(ahead, [this](const auto& later) { table_->prefetch(later.hash); });
       Open* open = table_->find(entry->hash, entry->key);
-      if (open != nullptr && alarm_of<domain>(*open).is_for(entry->time_ms))
-        look_at<domain>(*open, entry->time_ms, {entry->key, entry->hash, out});
+      if (open != nullptr && alarm_of<domain>(*open).is_for(entry->time_ms) &&
+          !look_at<domain>(*open, entry->time_ms, {entry->key, entry->hash, out}))
+        return stopped_by(out);
       if (check.spent()) return StepResult::yield;
     }
   }
 
-  // Does for a key what is due at a time, and sets its next alarm.
+  // Does for a key what is due at a time, and sets its next alarm. False if a firing stops: then it is called again.
   template <TimeDomain domain>
-  void look_at(Open& open, std::int64_t time_ms, const Subject& subject) {
+  bool look_at(Open& open, std::int64_t time_ms, const Subject& subject) {
     alarm_of<domain>(open).is_set = false;
     for (std::size_t i = 0; i < open.size();) {
       W& w = open[i];
-      fire_timers<domain>(w, time_ms, subject);
+      if (!fire_timers<domain>(w, time_ms, subject)) {
+        under_way_->alarm = {domain, time_ms};
+        return false;
+      }
       const bool is_done =
           is_global(w.window) ? is_as_new(w) : domain_ == domain && over_at(w.window).ms <= time_ms;
       if (is_done) {
@@ -266,21 +299,27 @@ class WindowOperator final : public Operator {
     }
     if (open.empty()) {
       table_->erase(subject.hash, subject.key);
-      return;
+      return true;
     }
     set_next_alarm<TimeDomain::event>(open, subject);
     set_next_alarm<TimeDomain::processing>(open, subject);
+    return true;
   }
 
   // In the order of their times, those that are set meanwhile too.
   template <TimeDomain domain>
-  void fire_timers(W& w, std::int64_t time_ms, const Subject& subject) {
+  bool fire_timers(W& w, std::int64_t time_ms, const Subject& subject) {
     while (const std::optional<std::int64_t> next = take_timer<domain>(w, time_ms)) {
+      TriggerContext context = trigger_context(w);
+      TriggerResult result{};
       if constexpr (domain == TimeDomain::event)
-        on_event_time(w, {*next}, subject);
+        result = trigger_detail::on_event_time(trigger_, EventTime{*next}, context, w.trigger);
       else
-        on_processing_time(w, {*next}, subject);
+        result =
+            trigger_detail::on_processing_time(trigger_, ProcessingTime{*next}, context, w.trigger);
+      if (!apply(result, w, subject)) return false;
     }
+    return true;
   }
   template <TimeDomain domain>
   [[nodiscard]] static std::optional<std::int64_t> take_timer(W& w, std::int64_t time_ms) {
@@ -302,30 +341,30 @@ class WindowOperator final : public Operator {
     return next;
   }
 
-  void on_event_time(W& w, EventTime time, const Subject& subject) {
-    TriggerContext context = trigger_context(w);
-    apply(trigger_detail::on_event_time(trigger_, time, context, w.trigger), w, subject);
-  }
-  void on_processing_time(W& w, ProcessingTime time, const Subject& subject) {
-    TriggerContext context = trigger_context(w);
-    apply(trigger_detail::on_processing_time(trigger_, time, context, w.trigger), w, subject);
-  }
-
   // --- records ---
 
-  // False if the assigner gave a window that is none, which is then in bad_window_.
-  bool take(const T& value, KeyHash hash, EventTime record_time, Outputs& out) {
+  // After `bad_window` that is in bad_window_. After `stopped` it is called again, once the firing is done.
+  Taken take(const T& value, KeyHash hash, EventTime record_time, Outputs& out) {
     const EventTime time = domain_ == TimeDomain::processing ? EventTime{now_.ms} : record_time;
     const auto& key = std::invoke(selector_, value);
-    windows_.clear();
-    assigner_.assign(value, time, windows_);
     Open* open = nullptr;
     bool entered = false;
     std::size_t near = 0;
-    for (const Window& window : windows_) {
+    std::size_t i = 0;
+    if (const auto stopped = std::exchange(stopped_, {})) [[unlikely]] {
+      open = table_->find(hash, key);
+      if (open != nullptr) drop_if_as_new(*open, find_window(*open, stopped->window));
+      entered = true;
+      i = stopped->at + 1;
+    } else {
+      windows_.clear();
+      assigner_.assign(value, time, windows_);
+    }
+    for (; i < windows_.size(); ++i) {
+      const Window& window = windows_[i];
       if (window.end <= window.start && window.end != EventTime::max()) [[unlikely]] {
         bad_window_ = window;
-        return false;
+        return Taken::bad_window;
       }
       if (is_over(window) && !(merging && touches_open(window, hash, key))) continue;
       if (open == nullptr) {
@@ -337,24 +376,35 @@ class WindowOperator final : public Operator {
       W& w = (*open)[near];
       contents_.add(w.contents, value, record_time);
       w.has_contents = true;
-      const Subject subject{key, hash, out};
       TriggerContext context = trigger_context(w);
       const TriggerResult result =
           trigger_detail::on_element(trigger_, value, time, context, w.trigger);
-      if (result != TriggerResult::continue_) apply(result, w, subject);
-      if (is_global(w.window) && is_as_new(w)) {
-        open->erase(near);
-      } else {
-        need_alarm<TimeDomain::event>(*open, w, key, hash);
-        need_alarm<TimeDomain::processing>(*open, w, key, hash);
+      need_alarm<TimeDomain::event>(*open, w, key, hash);
+      need_alarm<TimeDomain::processing>(*open, w, key, hash);
+      if (result == TriggerResult::continue_) continue;
+      if (!apply(result, w, {key, hash, out})) {
+        stopped_ = {i, w.window};
+        return Taken::stopped;
       }
+      drop_if_as_new(*open, near);
     }
     if (!entered) {
       drop_if_late(value, time, record_time, out);
-    } else if (open->empty()) {
+    } else if (open != nullptr && open->empty()) {
       table_->erase(hash, key);
     }
-    return true;
+    return Taken::done;
+  }
+
+  // A global window that a record has fired. Beyond the last: nothing.
+  void drop_if_as_new(Open& open, std::size_t at) {
+    if (at < open.size() && is_global(open[at].window) && is_as_new(open[at])) open.erase(at);
+  }
+  // Its place; size() if it is not open.
+  [[nodiscard]] static std::size_t find_window(const Open& open, const Window& window) {
+    std::size_t at = 0;
+    while (at < open.size() && open[at].window != window) ++at;
+    return at;
   }
 
   void drop_if_late(const T& value, EventTime time, EventTime record_time, Outputs& out) {
@@ -449,15 +499,49 @@ class WindowOperator final : public Operator {
     return {w.window, domain_, watermark_, *context_->clock, w.end, timers};
   }
 
-  void apply(TriggerResult result, W& w, const Subject& subject) {
+  // False if the firing has stopped: it is under_way_ then.
+  bool apply(TriggerResult result, W& w, const Subject& subject, bool resumes = false) {
     if (fires(result) && w.has_contents) {
-      const bool is_left = contents_.fire(w.contents, w.window, [&](auto&& given) {
-        firing_.call(subject.key, subject.hash, w.window, w.per_window,
-                     std::forward<decltype(given)>(given), watermark_, subject.out);
+      const Fired fired = contents_.fire(w.contents, w.window, resumes, [&](auto&& given) {
+        return firing_.call(subject.key, subject.hash, w.window, w.per_window,
+                            std::forward<decltype(given)>(given), watermark_, subject.out);
       });
-      if (!is_left) w.clear_contents();
+      if (fired == Fired::stopped) {
+        under_way_ = UnderWay{subject.key, subject.hash, w.window, result};
+        return false;
+      }
+      if (fired == Fired::emptied) w.clear_contents();
     }
     if (purges(result)) w.clear_contents();
+    return true;
+  }
+
+  // Ends the firing that is under way, if one is, and what its key's alarm was for.
+  StepResult go_on(Outputs& out) {
+    if constexpr (stops_midway<Firing>) {
+      if (!under_way_) return StepResult::done;
+      const UnderWay at = *std::exchange(under_way_, {});
+      const Subject subject{at.key, at.hash, out};
+      Open* open = table_->find(at.hash, at.key);
+      WEIR_CHECK(open != nullptr);
+      const std::size_t place = find_window(*open, at.window);
+      WEIR_CHECK(place < open->size());
+      if (!apply(at.result, (*open)[place], subject, true)) {
+        under_way_->alarm = at.alarm;
+        return stopped_by(out);
+      }
+      if (!at.alarm) return StepResult::done;
+      const auto [domain, time_ms] = *at.alarm;
+      const bool done = domain == TimeDomain::event
+                            ? look_at<TimeDomain::event>(*open, time_ms, subject)
+                            : look_at<TimeDomain::processing>(*open, time_ms, subject);
+      return done ? StepResult::done : stopped_by(out);
+    } else {
+      return StepResult::done;
+    }
+  }
+  [[nodiscard]] static StepResult stopped_by(const Outputs& out) {
+    return out.any_full() ? StepResult::output_full : StepResult::yield;
   }
 
   // Whether a global window, which is never over, can go because a new one would be no different.
@@ -507,6 +591,8 @@ class WindowOperator final : public Operator {
   ProcessingTime now_{};         // of the records being processed, for windows of processing time
   std::vector<Window> windows_;  // of the record being processed
   Window bad_window_{};
+  std::optional<UnderWay> under_way_;
+  std::optional<StoppedRecord> stopped_;
 };
 
 }  // namespace weir

@@ -1,6 +1,7 @@
 // What a window keeps of its records, and what its function gets of that.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -12,8 +13,15 @@
 
 namespace weir {
 
+// How a firing ended, and whether the window still has contents then.
+enum class Fired : std::uint8_t {
+  stopped,  // is not done: it goes on by the same call, with `resumes`
+  kept,
+  emptied,
+};
+
 // Each has a Kept, which begins as Kept{}; add and merge; and fire, which calls use(what the function gets), unless nothing is left
-// for it, and returns whether the window still has contents.
+// for it; use returns whether it is done.
 
 // Folds every record at once.
 template <class T, class Agg>
@@ -27,9 +35,8 @@ class AggregateContents {
   void add(Kept& kept, const T& value, EventTime /*time*/) { aggregate_.add(kept, value); }
   void merge(Kept& into, Kept&& other) { aggregate_.merge(into, other); }
   template <class Use>
-  bool fire(Kept& kept, const Window& /*window*/, Use use) {
-    use(aggregate_.result(kept));
-    return true;
+  Fired fire(Kept& kept, const Window& /*window*/, bool /*resumes*/, Use use) {
+    return use(aggregate_.result(kept)) ? Fired::kept : Fired::stopped;
   }
 
  private:
@@ -48,11 +55,11 @@ class ElementContents {
   void add(Kept& kept, const T& value, EventTime time) { kept.add(value, time); }
   void merge(Kept& into, Kept&& other) { into.append(std::move(other)); }
   template <class Use>
-  bool fire(Kept& kept, const Window& window, Use use) {
-    if (eviction_of(evictor_) == Eviction::before) evictor_.evict(kept, window);
-    use(Given(kept.values));
+  Fired fire(Kept& kept, const Window& window, bool resumes, Use use) {
+    if (!resumes && eviction_of(evictor_) == Eviction::before) evictor_.evict(kept, window);
+    if (!use(Given(kept.values))) return Fired::stopped;
     if (eviction_of(evictor_) == Eviction::after) evictor_.evict(kept, window);
-    return !kept.empty();
+    return kept.empty() ? Fired::emptied : Fired::kept;
   }
 
  private:
@@ -72,12 +79,12 @@ class EvictedAggregateContents {
   void add(Kept& kept, const T& value, EventTime time) { kept.add(value, time); }
   void merge(Kept& into, Kept&& other) { into.append(std::move(other)); }
   template <class Use>
-  bool fire(Kept& kept, const Window& window, Use use) {
-    return elements_.fire(kept, window, [&](std::span<const T> values) {
-      if (values.empty()) return;
+  Fired fire(Kept& kept, const Window& window, bool resumes, Use use) {
+    return elements_.fire(kept, window, resumes, [&](std::span<const T> values) {
+      if (values.empty()) return true;
       typename Agg::Accumulator folded{};
       for (const T& value : values) aggregate_.add(folded, value);
-      use(aggregate_.result(folded));
+      return use(aggregate_.result(folded));
     });
   }
 

@@ -17,7 +17,10 @@
 
 namespace weir {
 
-// Each has a PerWindow, what it keeps for every window; open and close; and call. One row per firing: Make (const K&, Window, given) → Out.
+// Each has a PerWindow, what it keeps for every window; open and close; and call, which returns whether it is done. One that has
+// `stops_midway` says no when the output is full or the step's time is up, and goes on by the same call.
+
+// One row per firing: Make (const K&, Window, given) → Out.
 template <class K, class Out, class Make>
 class WindowRow {
  public:
@@ -28,9 +31,10 @@ class WindowRow {
   [[nodiscard]] Result<void> open(const OperatorContext& /*context*/) { return {}; }
   void close() {}
   template <class Given>
-  void call(const K& key, KeyHash /*hash*/, const Window& window, PerWindow& /*per_window*/,
+  bool call(const K& key, KeyHash /*hash*/, const Window& window, PerWindow& /*per_window*/,
             Given&& given, EventTime /*watermark*/, Outputs& out) {
     out.port<Out>().push(make_(key, window, std::forward<Given>(given)), window.max_time());
+    return true;
   }
 
  private:
@@ -60,6 +64,12 @@ struct SlotsOf<std::tuple<M...>> {
 };
 
 }  // namespace window_detail
+
+// Whether a firing may be under way for more than one call.
+template <class Firing>
+inline constexpr bool stops_midway = requires {
+  Firing::stops_midway;
+};
 
 // Whether a window function has state per window.
 template <class F>
@@ -98,9 +108,10 @@ class WindowFunctionCall {
   void close() { close_function(function_, std::exchange(opened_, nullptr)); }
 
   template <class Given>
-  void call(const K& key, KeyHash hash, const Window& window, PerWindow& per_window, Given&& given,
+  bool call(const K& key, KeyHash hash, const Window& window, PerWindow& per_window, Given&& given,
             EventTime watermark, Outputs& out) {
     call_with(key, hash, window, per_window, watermark, out, given);
+    return true;
   }
   // on_window(given…, context)
   template <class... Given>

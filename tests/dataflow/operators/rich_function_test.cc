@@ -119,6 +119,10 @@ TEST(RichFunction, functions_of_parse_windows_and_joins_are_opened_and_closed_to
       },
       [&](Stream<int> in, Log log) {
         const auto keyed = in.key_by(whole);
+        return keyed.join(keyed).window(Tumbling::of(size)).process("life", JoiningLife{{log}});
+      },
+      [&](Stream<int> in, Log log) {
+        const auto keyed = in.key_by(whole);
         return keyed.interval_join(keyed).between(-size, size).process("life", JoiningLife{{log}});
       }};
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {

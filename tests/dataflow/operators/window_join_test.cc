@@ -9,7 +9,11 @@
 #include <vector>
 
 #include "dataflow/harness.h"
+#include "dataflow/window/evictors/count_evictor.h"
 #include "dataflow/window/session.h"
+#include "dataflow/window/sliding.h"
+#include "dataflow/window/triggers/count_trigger.h"
+#include "dataflow/window/triggers/purging.h"
 
 namespace weir {
 namespace {
@@ -100,6 +104,99 @@ TEST(CoGroup, is_called_also_when_a_side_is_empty) {
               UnorderedElementsAre(Sizes{2, 2}, Sizes{2, 1}, Sizes{2, 1}, Sizes{2, 0}));
 }
 
+// More pairs in a window than a batch holds.
+constexpr int side_size = 200;
+constexpr std::size_t pair_count = std::size_t{side_size} * side_size;
+static_assert(pair_count > 3 * Output<Pair>::rows_max);
+
+template <class AnyHarness>
+void push_many(AnyHarness& harness, const std::string& key, std::int64_t at) {
+  std::vector<Record<Number>> side;
+  for (int n = 0; n < side_size; ++n) side.push_back({{key, n}, EventTime{at}});
+  harness.first().push_batch(side);
+  harness.second().push_batch(std::move(side));
+}
+// Whether they are all pairs of `times` windows, each once.
+testing::AssertionResult are_all(const Pairs& pairs, std::size_t times) {
+  std::vector<std::size_t> seen(pair_count);
+  for (const Pair& pair : pairs)
+    ++seen[static_cast<std::size_t>(pair.left * side_size + pair.right)];
+  for (std::size_t i = 0; i < pair_count; ++i) {
+    if (seen[i] != times) return testing::AssertionFailure() << "pair " << i << " came " << seen[i];
+  }
+  return testing::AssertionSuccess();
+}
+
+struct CountingPairs {
+  std::size_t* made = nullptr;
+  Pair operator()(const Number& l, const Number& r) {
+    ++*made;
+    return {l.n, r.n};
+  }
+};
+
+TEST(WindowJoin, makes_no_more_pairs_at_once_than_a_batch_holds) {
+  std::size_t made = 0;
+  std::size_t made_at_first = 0;
+  Harness harness([&](Stream<Number> left, Stream<Number> right) {
+    return left.key_by(&Number::key)
+        .join(right.key_by(&Number::key))
+        .window(Tumbling::of(2ms))
+        .process("join", CountingPairs{&made})
+        .map([&](const Pair& pair) {
+          if (made_at_first == 0) made_at_first = made;
+          return pair;
+        });
+  });
+  push_many(harness, "a", 0);
+  push_many(harness, "b", 1);
+  push_many(harness, "a", 2);
+  harness.watermark(EventTime{1});
+  EXPECT_TRUE(are_all(harness.take_values(), 2));
+  EXPECT_EQ(made_at_first, Output<Pair>::rows_max);
+  harness.watermark(EventTime{3});
+  EXPECT_TRUE(are_all(harness.take_values(), 1));
+  EXPECT_EQ(made, 3 * pair_count);
+}
+
+// Each record of the right fires: the last alone more than a batch holds.
+TEST(WindowJoin, goes_on_with_the_windows_of_a_record_that_has_filled_the_output) {
+  Harness harness([](Stream<Number> left, Stream<Number> right) {
+    return left.key_by(&Number::key)
+        .join(right.key_by(&Number::key))
+        .window(Sliding::of(4ms, 1ms))
+        .trigger(purging(CountTrigger{2 * side_size}))
+        .process("join", [](const Number& l, const Number& r) {
+          return Pair{l.n, r.n};
+        });
+  });
+  push_many(harness, "a", 10);
+  EXPECT_TRUE(are_all(harness.take_values(), 4));
+  push_many(harness, "a", 10);
+  EXPECT_TRUE(are_all(harness.take_values(), 4)) << "each window began anew";
+  harness.watermark(EventTime{20});
+  EXPECT_THAT(harness.take_values(), IsEmpty());
+}
+
+TEST(WindowJoin, goes_on_with_windows_of_processing_time_and_evictors) {
+  Harness harness([](Stream<Number> left, Stream<Number> right) {
+    return left.key_by(&Number::key)
+        .join(right.key_by(&Number::key))
+        .window(Tumbling::of(10ms).in_processing_time())
+        .evictor(CountEvictor{2 * side_size})
+        .process("join", [](const Number& l, const Number& r) {
+          return Pair{l.n, r.n};
+        });
+  });
+  push_many(harness, "a", 0);
+  push_many(harness, "a", 0);
+  push_many(harness, "b", 0);
+  harness.advance_processing_time(10ms);
+  EXPECT_TRUE(are_all(harness.take_values(), 2));
+  harness.advance_processing_time(10ms);
+  EXPECT_THAT(harness.take_values(), IsEmpty());
+}
+
 struct Remembers {
   ValueState<int> windows{};
   WindowState<int> firings{};
@@ -167,6 +264,23 @@ TEST(WindowJoin, a_job_may_have_several) {
   harness.second().push({"a", 2}, EventTime{1});
   harness.watermark(EventTime{1});
   EXPECT_THAT(harness.take_values(), UnorderedElementsAre(Pair{1, 2}, Pair{2, 1}));
+}
+
+TEST(WindowJoin, its_function_may_capture) {
+  Harness harness([](Stream<Number> left, Stream<Number> right) {
+    const auto offset = std::make_shared<int>(10);
+    const int& factor = *offset;
+    return left.key_by(&Number::key)
+        .join(right.key_by(&Number::key))
+        .window(Tumbling::of(2ms))
+        .process("join", [offset, &factor](const Number& l, const Number& r) {
+          return Pair{l.n + *offset, r.n * factor};
+        });
+  });
+  harness.first().push({"a", 1}, EventTime{0});
+  harness.second().push({"a", 2}, EventTime{1});
+  harness.watermark(EventTime{1});
+  EXPECT_THAT(harness.take_values(), ElementsAre(Pair{11, 20}));
 }
 
 TEST(WindowJoin, takes_what_windows_take) {
