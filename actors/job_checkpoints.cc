@@ -90,6 +90,42 @@ void JobCheckpoints::on_failed(const std::vector<VertexId>& region, const Error&
 
 void JobCheckpoints::on_task_finished(TaskId task) {
   perform(coordinator_->on_task_finished(id_of(task), now()));
+  inject_barriers(task);
+}
+
+// No channel brings a barrier to a task whose producers have all finished. Those that go on for long, as loops do, take it from here; others
+// do nothing with it.
+void JobCheckpoints::inject_barriers(std::optional<TaskId> just_finished) {
+  const JobGraph& graph = job_->submission.graph;
+  const auto has_finished = [&](const PhysicalEdge& edge) {
+    for (std::uint32_t i = 0; i < graph.vertex(edge.from).parallelism; ++i) {
+      const TaskId producer{edge.from, {i}};
+      if (producer != just_finished && !job_manager_->has_finished(producer)) return false;
+    }
+    return true;
+  };
+  std::set<VertexId> behind;
+  for (const JobVertex& vertex : graph.vertices) {
+    const auto of_vertex = [&](const PhysicalEdge& edge) {
+      return edge.to != vertex.id || has_finished(edge);
+    };
+    if (!graph.is_source(vertex) && std::ranges::all_of(graph.edges, of_vertex))
+      behind.insert(vertex.id);
+  }
+  if (behind.empty()) return;
+  for (const CheckpointStatistics& checkpoint : coordinator_->statistics()) {
+    if (checkpoint.status != CheckpointStatus::in_progress) continue;
+    job_manager_->for_each_execution([&](RegionExecution& execution) {
+      for (const VertexId vertex : execution.vertices()) {
+        if (!behind.contains(vertex)) continue;
+        for (std::uint32_t i = 0; i < graph.vertex(vertex).parallelism; ++i) {
+          const TaskId task{vertex, {i}};
+          if (!job_manager_->has_finished(task))
+            execution.relay(InjectBarrier{execution.attempt(), task, checkpoint.id});
+        }
+      }
+    });
+  }
 }
 
 void JobCheckpoints::on_coordinator_snapshot(const CoordinatorSnapshot& snapshot) {
@@ -257,6 +293,7 @@ void JobCheckpoints::perform_one(const checkpoint::Trigger& trigger) {
   job_manager_->for_each_execution([&](RegionExecution& execution) {
     execution.send_to_coordinators(TriggerCheckpoint{execution.attempt(), trigger.id});
   });
+  inject_barriers();
 }
 
 void JobCheckpoints::perform_one(const checkpoint::DropTrigger& dropped) {

@@ -61,6 +61,7 @@ class JobCheckpoints {
   void perform_one(const checkpoint::Complete& complete);
   void perform_one(const checkpoint::Discard& discard);
   void perform_one(const checkpoint::FailJob& failure);
+  void inject_barriers(std::optional<TaskId> just_finished = {});
   void wake_when_due();
   void write(checkpoint::Store content);
   void look_for_those_waiting();

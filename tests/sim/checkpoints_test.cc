@@ -303,6 +303,76 @@ TEST(SimulatedCheckpoints, commit_each_row_once_when_output_cannot_be_synced_now
   }
 }
 
+struct Traveller {
+  std::uint64_t number = 0;
+  std::uint64_t rounds_left = 0;
+};
+
+// Numbers that are all there at once and then go round a loop for long, from subtask to subtask.
+std::shared_ptr<const PhysicalPlan> loop_plan(Ledger& ledger, std::uint32_t parallelism,
+                                              bool chaining) {
+  struct Travel {
+    void on_element(const Traveller& one, KeyedContext<std::uint64_t, Traveller>& ctx) {
+      ctx.emit({one.number, one.rounds_left - 1});
+    }
+  };
+  Job job("sim");
+  job.source("numbers", generator([](std::uint64_t i) { return i; }, {.count = record_count}))
+      .map([](std::uint64_t i) {
+        return Traveller{i, 50 + i % 50};
+      })
+      .iterate("loop",
+               [](Stream<Traveller> in) {
+                 auto moved = in.key_by([](const Traveller& one) {
+                                  return one.rounds_left;
+                                }).process("travel", Travel{});
+                 return LoopEnds{
+                     moved.filter([](const Traveller& one) { return one.rounds_left > 0; }),
+                     moved.filter([](const Traveller& one) { return one.rounds_left == 0; })};
+               })
+      .map([](const Traveller& one) {
+        return Row{one.number, 1};
+      })
+      .to("ledger", LedgerSink{&ledger});
+  auto plan = make_plan(job, {.parallelism = parallelism, .chaining = chaining});
+  EXPECT_TRUE(plan.has_value()) << plan.error().message;
+  return *plan;
+}
+
+// And says which checkpoints tasks have taken part in that are no sources.
+struct CountsCheckpoints final : FaultInjection {
+  CountsCheckpoints(std::uint64_t seed, int failures) : faults(seed, failures) {}
+  [[nodiscard]] std::optional<Error> fails(TaskId task) override { return faults.fails(task); }
+  [[nodiscard]] bool loses_checkpoint_acknowledgement(
+      const AcknowledgeCheckpoint& acknowledgement) override {
+    if (acknowledgement.task.vertex > VertexId{0}) checkpoints.insert(acknowledgement.checkpoint);
+    return false;
+  }
+  FailsNowAndThen faults;
+  std::set<CheckpointId> checkpoints;
+};
+
+TEST(SimulatedCheckpoints, go_on_in_a_loop_whose_input_has_ended_and_commit_each_row_once) {
+  for (const std::uint64_t seed : seeds(100)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    JobSettings settings = settings_for(random);
+    settings.checkpoints.interval = Duration{10};
+    CountsCheckpoints faults(seed, seed % 4 == 0 ? 0 : 5);
+    SimRun run;
+    SimCluster cluster({.seed = seed,
+                        .faults = &faults,
+                        .steps_per_timer = 50,
+                        .settings = settings,
+                        .snapshot_storage = std::make_shared<MemorySnapshotStorage>()});
+    run.result = cluster.run(loop_plan(run.ledger, 1 + static_cast<std::uint32_t>(random.below(3)),
+                                       random.below(2) == 0));
+    ASSERT_TRUE(has_ended_as(JobState::finished, run.result));
+    ASSERT_TRUE(is_exact(run.ledger));
+    EXPECT_GT(faults.checkpoints.size(), 5U);
+  }
+}
+
 // Most steps of these jobs are heartbeats while they wait for a restart.
 TEST(SimulatedCheckpoints, leave_nothing_when_the_job_is_cancelled_at_any_step) {
   std::uint64_t cancelled = 0;
