@@ -1,5 +1,7 @@
 #include "actors/task_actor.h"
 
+#include <algorithm>
+#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -276,8 +278,9 @@ void TaskActor::schedule_step_at(ProcessingTime time) {
   const ProcessingTime now = engine_->clock->processing_time();
   if (time <= now) return schedule_step();
   if (wake_at_ && *wake_at_ > now && *wake_at_ <= time) return;  // an earlier one is under way
-  wake_at_ = time;
-  self_->delayed_send(handle_, time - now, TaskStep{});
+  // A step that finds nothing to do asks again; no clock can wait until the end of time.
+  wake_at_ = std::min(time, now + std::chrono::hours{24});
+  self_->delayed_send(handle_, *wake_at_ - now, TaskStep{});
 }
 
 void TaskActor::trigger(const InjectBarrier& barrier) {

@@ -43,10 +43,14 @@ struct EventTime {
 struct ProcessingTime {
   std::int64_t ms{};
 
+  static constexpr ProcessingTime min() { return {std::numeric_limits<std::int64_t>::min()}; }
   static constexpr ProcessingTime max() { return {std::numeric_limits<std::int64_t>::max()}; }
 
+  // Saturates at min() and max().
   friend constexpr ProcessingTime operator+(ProcessingTime t, Duration d) {
-    return {t.ms + d.count()};
+    std::int64_t sum = 0;
+    if (__builtin_add_overflow(t.ms, d.count(), &sum)) return d.count() > 0 ? max() : min();
+    return {sum};
   }
   friend constexpr Duration operator-(ProcessingTime a, ProcessingTime b) {
     return Duration{a.ms - b.ms};

@@ -36,7 +36,7 @@ struct RollingPolicy {
   // The first time at which rolls_at_time() if no row follows; max() if never.
   [[nodiscard]] ProcessingTime rolls_from(ProcessingTime first_row, ProcessingTime last_row) const {
     if (at_every_checkpoint) return ProcessingTime::max();
-    return std::min(after(first_row, age), after(last_row, inactivity));
+    return std::min(first_row + age, last_row + inactivity);
   }
 
   // Errc::invalid_plan, with `sink` at its beginning.
@@ -44,11 +44,6 @@ struct RollingPolicy {
     if (age > Duration::zero() && inactivity > Duration::zero()) return {};
     return Error{Errc::invalid_plan,
                  sink + ": age and inactivity of a part file must be above 0 to roll it"};
-  }
-
- private:
-  [[nodiscard]] static ProcessingTime after(ProcessingTime time, Duration span) {
-    return span >= ProcessingTime::max() - time ? ProcessingTime::max() : time + span;
   }
 };
 

@@ -89,5 +89,12 @@ TEST(ProcessingTime, differs_by_durations) {
   EXPECT_EQ(ProcessingTime{2000} + 3s, ProcessingTime{5000});
 }
 
+TEST(ProcessingTime, saturates_at_its_limits) {
+  EXPECT_EQ(ProcessingTime{1} + Duration::max(), ProcessingTime::max());
+  EXPECT_EQ(ProcessingTime{-2} + Duration::min(), ProcessingTime::min());
+  EXPECT_EQ(ProcessingTime{5} + Duration::max() + Duration{-1},
+            ProcessingTime{ProcessingTime::max().ms - 1});
+}
+
 }  // namespace
 }  // namespace weir

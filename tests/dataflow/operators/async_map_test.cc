@@ -158,6 +158,15 @@ TEST_F(AsyncMap, a_service_that_never_answers_fails_the_task_after_the_timeout) 
               HasSubstr("'lookup' got no answer for a record within 1000 ms"));
 }
 
+TEST_F(AsyncMap, a_timeout_may_be_endless) {
+  auto harness = make({.timeout = Duration::max()}, {.processing_time = ProcessingTime{1}});
+  harness->push(1);
+  harness->advance_processing_time(24h);
+  ASSERT_TRUE(harness->status()) << harness->status().error().message;
+  service_->answer(1);
+  EXPECT_THAT(take(*harness), ElementsAre("1"));
+}
+
 TEST_F(AsyncMap, the_timeout_is_heeded_while_the_capacity_is_used_up) {
   auto harness = make({.capacity = 1, .timeout = 1s});
   harness->push_batch({{1}, {2}});
