@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -33,7 +34,17 @@ class AsyncQueue {
     segments_.back().waiting.push_back(std::move(entry));
     ++size_;
   }
+  // A watermark with nothing between it and the one before takes its place: so there are not many more controls than entries, however long
+  // these wait.
   void add(Control control) {
+    if (std::holds_alternative<Watermark>(control) && segments_.back().waiting.empty() &&
+        segments_.size() > 1) {
+      auto& before = std::prev(segments_.end(), 2)->end;
+      if (std::holds_alternative<Watermark>(*before)) {
+        before = control;
+        return;
+      }
+    }
     segments_.back().end = control;
     segments_.emplace_back();
   }
@@ -59,6 +70,9 @@ class AsyncQueue {
     --size_;
     return entry;
   }
+
+  // Of controls, those that have not left.
+  [[nodiscard]] std::size_t control_count() const { return segments_.size() - 1; }
 
   // All entries, in the order in which they came.
   template <class Visit>
