@@ -8,31 +8,17 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "base/time.h"
 #include "dataflow/api/rich_function.h"
 #include "dataflow/operators/alarm_queue.h"
+#include "dataflow/operators/join_buffer.h"
 #include "dataflow/operators/keyed.h"
 #include "dataflow/output.h"
 #include "dataflow/window/join_interval.h"
 #include "state/keyed_table.h"
 
 namespace weir {
-
-// A record that waits for others of its key.
-template <class T>
-struct JoinElement {
-  EventTime at;
-  T value{};
-};
-
-// What waits of a key, each side in the order of time.
-template <class L, class R>
-struct JoinBuffers {
-  std::vector<JoinElement<L>> left;
-  std::vector<JoinElement<R>> right;
-};
 
 // Where records that come behind the watermark go; none: they are counted and dropped.
 struct JoinLatePorts {
@@ -120,7 +106,7 @@ class IntervalJoinOperator final : public Operator {
         drop_late<Side>(input.values[row], at, out);
         continue;
       }
-      const K key = std::invoke(selector, input.values[row]);
+      const auto& key = std::invoke(selector, input.values[row]);
       Buffers& buffers = buffers_->find_or_insert(input.hashes[row], key);
       const StepResult joined = join_row<Side>(buffers, input.values[row], at, out);
       if (joined != StepResult::done) return Progress{joined, row};
@@ -158,9 +144,7 @@ class IntervalJoinOperator final : public Operator {
     const bool first_of_key = buffers.left.empty() && buffers.right.empty();
     auto& side = own<Side>(buffers);
     drop_useless<Side>(side);  // its alarm may be that of a record that waits for longer
-    auto behind = side.end();
-    while (behind != side.begin() && std::prev(behind)->at > at) --behind;  // mostly none
-    side.insert(behind, {at, value});
+    side.insert({at, value});
     if (first_of_key) alarms_.push({useless_at<Side>(at).ms, hash, key});
   }
 
@@ -188,11 +172,10 @@ class IntervalJoinOperator final : public Operator {
     }
   }
   template <std::size_t Side, class T>
-  void drop_useless(std::vector<JoinElement<T>>& side) {
-    const auto kept = std::ranges::find_if(side, [this](const JoinElement<T>& element) {
-      return useless_at<Side>(element.at) > watermark_;
+  void drop_useless(JoinBuffer<T>& side) {
+    side.drop_front([this](const JoinElement<T>& element) {
+      return useless_at<Side>(element.at) <= watermark_;
     });
-    side.erase(side.begin(), kept);
   }
 
   template <std::size_t Side, class T>
