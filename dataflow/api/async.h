@@ -1,6 +1,7 @@
 // Functions that answer later: requests to other services, many under way at once.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -69,21 +70,23 @@ class Inbox {
       const std::lock_guard lock(mutex_);
       if (closed_) return;
       answers_.push_back(std::move(answer));
+      has_any_.store(true, std::memory_order_release);
       if (answers_.size() > 1) return;  // the operator knows
     }
     waker_();
   }
   [[nodiscard]] std::vector<Answer<Out>> take() {
+    if (empty()) return {};
     const std::lock_guard lock(mutex_);
+    has_any_.store(false, std::memory_order_relaxed);
     return std::exchange(answers_, {});
   }
-  [[nodiscard]] bool empty() const {
-    const std::lock_guard lock(mutex_);
-    return answers_.empty();
-  }
+  // Without a lock: it is asked for each record. Whoever pushes into an empty one calls the waker after that.
+  [[nodiscard]] bool empty() const { return !has_any_.load(std::memory_order_acquire); }
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
+    has_any_.store(false, std::memory_order_relaxed);
     answers_.clear();
   }
 
@@ -91,6 +94,7 @@ class Inbox {
   const std::function<void()> waker_;
   mutable std::mutex mutex_;
   std::vector<Answer<Out>> answers_;
+  std::atomic<bool> has_any_{false};
   bool closed_ = false;
 };
 

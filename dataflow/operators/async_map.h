@@ -54,7 +54,7 @@ class AsyncMapOperator final : public Operator {
     const auto least = std::ranges::min_element(*received_);
     received_->assign(1, least == received_->end() ? EventTime::min() : *least);
     if (received_->front() > EventTime::min()) {
-      queue_.add(Watermark{received_->front()});
+      add(Watermark{received_->front()});
       may_go_on_ = true;
     }
     return {};
@@ -76,18 +76,18 @@ class AsyncMapOperator final : public Operator {
   [[nodiscard]] Result<StepResult> on_watermark(EventTime watermark, Outputs& out) override {
     if (watermark <= received_->front()) return StepResult::done;  // read again after a restore
     received_->front() = watermark;
-    queue_.add(Watermark{watermark});
+    add(Watermark{watermark});
     WEIR_TRY(drain(out));
     return StepResult::done;
   }
   [[nodiscard]] Result<StepResult> on_idle(bool idle, Outputs& out) override {
-    queue_.add(WatermarkStatus{idle});
+    add(WatermarkStatus{idle});
     WEIR_TRY(drain(out));
     return StepResult::done;
   }
 
   [[nodiscard]] Result<StepResult> on_loop_marker(LoopMarker marker, Outputs& out) override {
-    queue_.add(marker);
+    add(marker);
     WEIR_TRY(drain(out));
     return StepResult::done;
   }
@@ -163,6 +163,7 @@ class AsyncMapOperator final : public Operator {
       if (!answer.failure) {
         request.answer = std::move(answer.values);
         under_way_.erase(found);
+        may_leave_ = true;
       } else if (request.attempt < options_.retry.attempts) {
         request.again_at = context_->clock->processing_time() + delay_after(request.attempt);
         due_by(*request.again_at);
@@ -219,12 +220,17 @@ class AsyncMapOperator final : public Operator {
                 ": " + why};
   }
 
+  void add(typename AsyncQueue<Request>::Control control) {
+    queue_.add(control);
+    may_leave_ = true;
+  }
+
   // Puts out what may leave, up to a full batch or the next control: that leaves behind all that a call has put out.
   [[nodiscard]] Result<void> drain(Outputs& out) {
     WEIR_TRY(take_answers());
     may_go_on_ = false;
     auto& output = out.port<Out>();
-    for (;;) {
+    while (may_leave_) {
       if (leaving_ != nullptr) {
         put_out(*leaving_, output);
         may_go_on_ = output.full();
@@ -237,14 +243,16 @@ class AsyncMapOperator final : public Operator {
         continue;
       }
       const auto* control = std::get_if<typename AsyncQueue<Request>::Control>(&next);
-      if (control == nullptr) return {};
+      may_leave_ = control != nullptr;
+      if (!may_leave_) break;
       if (const auto* watermark = std::get_if<Watermark>(control))
         out.emit_watermark(watermark->time);
       if (const auto* status = std::get_if<WatermarkStatus>(control)) out.emit_idle(status->idle);
       if (const auto* marker = std::get_if<LoopMarker>(control)) out.emit_loop_marker(*marker);
       may_go_on_ = true;
-      return {};
+      break;
     }
+    return {};
   }
 
   // As much of its answer as there is room for.
@@ -273,6 +281,7 @@ class AsyncMapOperator final : public Operator {
   std::shared_ptr<std::vector<EventTime>> received_;  // the last watermark; likewise
   std::shared_ptr<Request> leaving_;                  // its answer is being put out
   std::optional<ProcessingTime> next_due_;
+  bool may_leave_ = false;  // something of the queue, which is not looked through otherwise
   bool may_go_on_ = false;  // with what need not wait for an answer
   std::uint64_t last_id_ = 0;
 };
