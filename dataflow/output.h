@@ -34,29 +34,21 @@ class AnyOutput {
 template <class T>
 class Output final : public AnyOutput {
  public:
-  void push(T value) {
-    Batch<T>& to = batch();
-    account(value);
-    to.values.push_back(std::move(value));
-    if (!to.times.empty()) to.times.push_back(no_timestamp);
-  }
+  void push(T value) { push(std::move(value), no_timestamp); }
 
+  // Also no_timestamp.
   void push(T value, EventTime at) {
     Batch<T>& to = batch();
     account(value);
-    if (to.times.empty()) to.times.resize(to.values.size(), no_timestamp);
+    if (at != no_timestamp && to.times.empty()) to.times.resize(to.values.size(), no_timestamp);
     to.values.push_back(std::move(value));
-    to.times.push_back(at);
+    if (at != no_timestamp || !to.times.empty()) to.times.push_back(at);
   }
 
   // With the time of the record it was made from: row `row` of `input`.
   template <class In>
   void push_from(const Batch<In>& input, std::size_t row, T value) {
-    if (input.times.empty()) {
-      push(std::move(value));
-    } else {
-      push(std::move(value), input.times[row]);
-    }
+    push(std::move(value), input.times.empty() ? no_timestamp : input.times[row]);
   }
 
   // Passes a whole batch on, values and columns. Requires empty().

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <concepts>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "dataflow/api/keyed_stream.h"
+#include "dataflow/api/late_output.h"
 #include "dataflow/api/stream.h"
 #include "dataflow/operators/interval_join.h"
 #include "dataflow/window/join_interval.h"
@@ -32,16 +32,7 @@ class IntervalJoinResults : public Stream<Out> {
  private:
   template <class T>
   [[nodiscard]] Stream<T> late(std::optional<OutputPort>& port, const char* name) {
-    LogicalNode& node = this->last_node();
-    if (!port) {
-      port = OutputPort{static_cast<std::uint16_t>(node.outputs.size())};
-      node.outputs.push_back(port_type_of<T>());
-      node.output_names.emplace_back(name);
-      node.factory = make_factory_(ports_);
-    }
-    Origin origin = this->origins().front();
-    origin.port = *port;
-    return Stream<T>(this->builder(), {origin}, false);
+    return late_output<T>(*this, port, name, [this] { return make_factory_(ports_); });
   }
 
   MakeFactory make_factory_;

@@ -131,12 +131,7 @@ class Context {
   // Puts out a value, with the time of the record or timer being processed, or another.
   void emit(Out value) { emit(std::move(value), scope_->timestamp); }
   void emit(Out value, EventTime at) {
-    auto& output = scope_->outputs->template port<Out>();
-    if (at == no_timestamp) {
-      output.push(std::move(value));
-    } else {
-      output.push(std::move(value), at);
-    }
+    scope_->outputs->template port<Out>().push(std::move(value), at);
   }
 
   // Time of the record being processed, no_timestamp if it has none; of a timer, what it was set

@@ -1,12 +1,11 @@
 // Streams of what windows put out.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
 #include <utility>
 
+#include "dataflow/api/late_output.h"
 #include "dataflow/api/stream.h"
 #include "dataflow/operator.h"
 
@@ -25,16 +24,7 @@ class WindowResults : public Stream<Out> {
 
   // The records that came when all their windows were over, with their times. Without it they are counted and dropped.
   [[nodiscard]] Stream<T> late() {
-    LogicalNode& node = this->last_node();
-    if (!late_port_) {
-      late_port_ = OutputPort{static_cast<std::uint16_t>(node.outputs.size())};
-      node.outputs.push_back(port_type_of<T>());
-      node.output_names.emplace_back("late");
-      node.factory = make_factory_(late_port_);
-    }
-    Origin origin = this->origins().front();
-    origin.port = *late_port_;
-    return Stream<T>(this->builder(), {origin}, false);
+    return late_output<T>(*this, late_port_, "late", [this] { return make_factory_(late_port_); });
   }
 
  private:

@@ -259,16 +259,8 @@ class AsyncMapOperator final : public Operator {
   static void put_out(Request& request, Output<Out>& output) {
     auto& values = *request.answer;
     for (; request.left < values.size() && !output.full(); ++request.left)
-      push(output, std::move(values[request.left]), request.input.time);
+      output.push(std::move(values[request.left]), request.input.time);
   }
-  static void push(Output<Out>& output, Out value, EventTime time) {
-    if (time == no_timestamp) {
-      output.push(std::move(value));
-    } else {
-      output.push(std::move(value), time);
-    }
-  }
-
   F function_;
   AsyncOptions options_;
   AsyncQueue<Request> queue_;

@@ -14,6 +14,7 @@
 #include "dataflow/operators/alarm_queue.h"
 #include "dataflow/operators/join_buffer.h"
 #include "dataflow/operators/keyed.h"
+#include "dataflow/operators/late_records.h"
 #include "dataflow/output.h"
 #include "dataflow/window/join_interval.h"
 #include "state/keyed_table.h"
@@ -94,16 +95,19 @@ class IntervalJoinOperator final : public Operator {
     using T = std::tuple_element_t<Side, std::tuple<L, R>>;
     const auto& input = batch_cast<T>(any);
     const auto& selector = std::get<Side>(std::tie(left_, right_));
-    if (input.times.empty()) return missing_time();
+    if (input.times.empty())
+      return missing_time(context_->operator_name, "on both streams before the interval join");
     WEIR_TRY(check_keys(input, rows, selector, context_->keys, context_->operator_name));
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (out.any_full()) return Progress{StepResult::output_full, row};
       if (row + prefetch_distance < rows.end)
         buffers_->prefetch(input.hashes[row + prefetch_distance]);
       const EventTime at = input.times[row];
-      if (at == no_timestamp) return missing_time();
+      if (at == no_timestamp)
+        return missing_time(context_->operator_name, "on both streams before the interval join");
       if (at < watermark_) {
-        drop_late<Side>(input.values[row], at, out);
+        drop_late(input.values[row], at, Side == 0 ? late_.left : late_.right, *context_->metrics,
+                  out);
         continue;
       }
       const auto& key = std::invoke(selector, input.values[row]);
@@ -176,23 +180,6 @@ class IntervalJoinOperator final : public Operator {
     side.drop_front([this](const JoinElement<T>& element) {
       return useless_at<Side>(element.at) <= watermark_;
     });
-  }
-
-  template <std::size_t Side, class T>
-  void drop_late(const T& value, EventTime at, Outputs& out) {
-    const auto port = Side == 0 ? late_.left : late_.right;
-    if (port) {
-      out.port<T>(*port).push(value, at);
-    } else {
-      ++context_->metrics->late_records_dropped;
-    }
-  }
-
-  [[nodiscard]] Error missing_time() const {
-    return {Errc::user_code,
-            "'" + context_->operator_name +
-                "' received a record without event time: put .event_time(…) on both streams before "
-                "the interval join"};
   }
 
   SelectorL left_;

@@ -70,6 +70,17 @@ Result<void> check_keys(const Batch<T>& batch, RowRange rows, const Selector& se
   return {};
 }
 
+// Folds rows into the accumulators of their keys.
+template <class T, class Selector, class Agg, class Table>
+void fold(const Batch<T>& batch, RowRange rows, const Selector& selector, const Agg& aggregate,
+          Table& table) {
+  const T* values = batch.values.data();
+  table.update_rows(
+      batch.hashes.data(), rows.begin, rows.end,
+      [&](std::size_t row) -> decltype(auto) { return std::invoke(selector, values[row]); },
+      [&](std::size_t row, auto& accumulator) { aggregate.add(accumulator, values[row]); });
+}
+
 // How many rows ahead a table is asked to fetch memory.
 inline constexpr std::size_t prefetch_distance = 24;
 

@@ -20,10 +20,11 @@ namespace weir {
 
 namespace process_detail {
 
-template <class M>
-inline constexpr bool is_side_output = false;
-template <class T>
-inline constexpr bool is_side_output<SideOutput<T>> = true;
+// Whether a member is a Kind<…>.
+template <class M, template <class> class Kind>
+inline constexpr bool is_a = false;
+template <class T, template <class> class Kind>
+inline constexpr bool is_a<Kind<T>, Kind> = true;
 // What a member is, by what it can be bound to.
 template <class M>
 concept KeyedState = requires(M member, const KeyedStateScope<int>& scope) {
@@ -95,7 +96,7 @@ void append_side_outputs(const F& function, std::vector<PortType>& ports,
                          std::vector<std::string>& names) {
   for_each_field(function, [&](std::string_view name, const auto& field) {
     using Member = std::remove_cvref_t<decltype(field)>;
-    if constexpr (process_detail::is_side_output<Member>) {
+    if constexpr (process_detail::is_a<Member, SideOutput>) {
       ports.push_back(port_type_of<typename Member::Value>());
       names.emplace_back(name);
     }
@@ -111,13 +112,44 @@ OutputPort side_output_port(SideOutput<T> F::*member) {
   std::uint16_t found = 0;
   for_each_field(function, [&](std::string_view, const auto& field) {
     using Member = std::remove_cvref_t<decltype(field)>;
-    if constexpr (process_detail::is_side_output<Member>) {
+    if constexpr (process_detail::is_a<Member, SideOutput>) {
       ++port;
       if (static_cast<const void*>(&field) == wanted) found = port;
     }
   });
   WEIR_CHECK(found > 0);
   return {found};
+}
+
+// In place of the KeyedStateScope of a function that has no key.
+struct NoKeyedStates {};
+
+// Binds a function's members to what they stand for: side outputs, in their order, to the ports behind the main one; states to the
+// backend, by their names; timers to the service. Keyed is KeyedStateScope<K> or NoKeyedStates. All outlives the function.
+template <class F, class Keyed>
+[[nodiscard]] Result<void> bind_members(F& function, const CallbackScope& scope,
+                                        StateBackend& backend, const Keyed& states,
+                                        const bool* may_change_broadcast = nullptr,
+                                        TimerService* timer_service = nullptr) {
+  std::uint16_t port = 0;
+  std::uint32_t timer = 0;
+  Result<void> bound;
+  for_each_field(function, [&](std::string_view name, auto& field) {
+    using Member = std::remove_cvref_t<decltype(field)>;
+    if (!bound) return;
+    if constexpr (process_detail::is_a<Member, SideOutput>) {
+      field.bind({++port}, scope);
+    } else if constexpr (process_detail::KeyedState<Member>) {
+      if constexpr (!std::is_same_v<Keyed, NoKeyedStates>) bound = field.bind(states, name);
+    } else if constexpr (process_detail::ListOfOperator<Member>) {
+      bound = field.bind(backend, name);
+    } else if constexpr (process_detail::MapOfBroadcast<Member>) {
+      if (may_change_broadcast != nullptr) bound = field.bind(backend, name, *may_change_broadcast);
+    } else if constexpr (std::is_same_v<Member, Timer>) {
+      if (timer_service != nullptr) field.bind({timer++}, *timer_service);
+    }
+  });
+  return bound;
 }
 
 // A function without key, of one or two inputs.
@@ -128,19 +160,7 @@ class ProcessOperator final : public Operator {
 
   [[nodiscard]] Result<void> open(const OperatorContext& context) override {
     scope_.clock = context.clock;
-    std::uint16_t port = 0;
-    Result<void> bound;
-    for_each_field(function_, [&](std::string_view name, auto& field) {
-      using Member = std::remove_cvref_t<decltype(field)>;
-      if constexpr (process_detail::is_side_output<Member>) {
-        field.bind({++port}, scope_);
-      } else if constexpr (process_detail::ListOfOperator<Member>) {
-        if (bound) bound = field.bind(*context.state, name);
-      } else if constexpr (process_detail::MapOfBroadcast<Member>) {
-        if (bound) bound = field.bind(*context.state, name, on_second_input_);
-      }
-    });
-    WEIR_TRY(bound);
+    WEIR_TRY(bind_members(function_, scope_, *context.state, NoKeyedStates{}, &on_second_input_));
     open_function(function_, context);
     opened_ = &context;
     return {};
@@ -219,26 +239,8 @@ class KeyedProcessOperator final : public Operator, private TimerService {
     scope_.clock = context.clock;
     scope_.watermark = context.watermark;
     const KeyedStateScope<K> states{*context.state, current_, *context.clock};
-    std::uint16_t port = 0;
-    std::vector<std::string> timers;
-    Result<void> bound;
-    for_each_field(function_, [&](std::string_view name, auto& field) {
-      using Member = std::remove_cvref_t<decltype(field)>;
-      if constexpr (process_detail::is_side_output<Member>) {
-        field.bind({++port}, scope_);
-      } else if constexpr (process_detail::KeyedState<Member>) {
-        if (bound) bound = field.bind(states, name);
-      } else if constexpr (process_detail::ListOfOperator<Member>) {
-        if (bound) bound = field.bind(*context.state, name);
-      } else if constexpr (process_detail::MapOfBroadcast<Member>) {
-        if (bound) bound = field.bind(*context.state, name, on_broadcast_side_);
-      } else if constexpr (std::is_same_v<Member, Timer>) {
-        field.bind({static_cast<std::uint32_t>(timers.size())}, *this);
-        timers.emplace_back(name);
-      }
-    });
-    WEIR_TRY(bound);
-    if constexpr (declares_timer<F>()) WEIR_TRY(open_timers(*context.state, timers));
+    WEIR_TRY(bind_members(function_, scope_, *context.state, states, &on_broadcast_side_, this));
+    if constexpr (declares_timer<F>()) WEIR_TRY(open_timers(*context.state));
     open_function(function_, context);
     opened_ = &context;
     return {};
@@ -279,7 +281,12 @@ class KeyedProcessOperator final : public Operator, private TimerService {
   using Ctx = KeyedContext<K, Out>;
   static constexpr int firings_between_clock_reads = 16;
 
-  Result<void> open_timers(StateBackend& backend, const std::vector<std::string>& names) {
+  Result<void> open_timers(StateBackend& backend) {
+    std::vector<std::string> names;
+    for_each_field(function_, [&names](std::string_view name, const auto& field) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, Timer>)
+        names.emplace_back(name);
+    });
     auto event_timers = backend.timers<K>(StateKind::event_timers, names);
     if (!event_timers) return event_timers.error();
     auto processing_timers = backend.timers<K>(StateKind::processing_timers, names);

@@ -14,6 +14,7 @@
 #include "dataflow/operators/cumulative_totals.h"
 #include "dataflow/operators/fired_groups.h"
 #include "dataflow/operators/keyed.h"
+#include "dataflow/operators/late_records.h"
 #include "dataflow/operators/running_totals.h"
 #include "dataflow/operators/slice_turn.h"
 #include "dataflow/operators/two_stack_totals.h"
@@ -62,11 +63,11 @@ class SlicedWindowOperator final : public Operator {
   [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
                                          Outputs& out) override {
     const auto& input = batch_cast<T>(*in);
-    if (input.times.empty()) return missing_time();
+    if (input.times.empty()) return missing_time(context_->operator_name, "before the window");
     WEIR_TRY(check_keys(input, rows, selector_, context_->keys, context_->operator_name));
     for (std::size_t row = rows.begin; row < rows.end;) {
       const EventTime at = input.times[row];
-      if (at == no_timestamp) return missing_time();
+      if (at == no_timestamp) return missing_time(context_->operator_name, "before the window");
       const Place& place = place_of(at);
       const std::size_t end = fired_groups_.any_ahead()
                                   ? row + 1
@@ -75,11 +76,11 @@ class SlicedWindowOperator final : public Operator {
       const EventTime ahead = fired_groups_.ahead(input.hashes[row]);
       if (place.table == nullptr || place.last_time <= ahead) {
         if (late_ && out.port<T>(*late_).full()) return Progress{StepResult::output_full, row};
-        drop_late(input, {row, end}, std::max(watermark_, ahead), out);
+        drop_those_late(input, {row, end}, std::max(watermark_, ahead), out);
       } else if (place.in_totals) {
         fold_twice(input, {row, end}, place);
       } else {
-        fold(input, {row, end}, *place.table);
+        fold(input, {row, end}, selector_, aggregate_, *place.table);
       }
       row = end;
     }
@@ -129,12 +130,6 @@ class SlicedWindowOperator final : public Operator {
     bool in_totals = false;  // and there
   };
 
-  [[nodiscard]] Error missing_time() const {
-    return {Errc::user_code,
-            "'" + context_->operator_name +
-                "' received a record without event time: put .event_time(…) before the window"};
-  }
-
   [[nodiscard]] Result<void> check_restored() const {
     bool fits = true;
     tables_->for_each([&](const Slice& slice, const Table&) {
@@ -169,14 +164,6 @@ class SlicedWindowOperator final : public Operator {
     return place;
   }
 
-  void fold(const Batch<T>& input, RowRange rows, Table& table) {
-    const T* values = input.values.data();
-    table.update_rows(
-        input.hashes.data(), rows.begin, rows.end,
-        [&](std::size_t row) -> decltype(auto) { return std::invoke(selector_, values[row]); },
-        [&](std::size_t row, Accumulator& acc) { aggregate_.add(acc, values[row]); });
-  }
-
   // Records that are late for some of their windows.
   void fold_twice(const Batch<T>& input, RowRange rows, const Place& place) {
     if constexpr (!is_cumulative) {
@@ -193,14 +180,10 @@ class SlicedWindowOperator final : public Operator {
   }
 
   // Of a slice whose windows have fired all rows are late; of one that no window holds, those of past times.
-  void drop_late(const Batch<T>& input, RowRange rows, EventTime watermark, Outputs& out) {
+  void drop_those_late(const Batch<T>& input, RowRange rows, EventTime watermark, Outputs& out) {
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
-      if (input.times[row] > watermark) continue;
-      if (late_) {
-        out.port<T>(*late_).push(input.values[row], input.times[row]);
-      } else {
-        ++context_->metrics->late_records_dropped;
-      }
+      if (input.times[row] <= watermark)
+        drop_late(input.values[row], input.times[row], late_, *context_->metrics, out);
     }
   }
 

@@ -100,21 +100,13 @@ class FlatMapOperator final : public FunctionOperator<F> {
 template <class T>
 class Collector {
  public:
-  Collector(Output<T>& output, bool timed, EventTime at)
-      : output_(&output), timed_(timed), at_(at) {}
+  Collector(Output<T>& output, EventTime at) : output_(&output), at_(at) {}
 
-  void operator()(T value) {
-    if (timed_) {
-      output_->push(std::move(value), at_);
-    } else {
-      output_->push(std::move(value));
-    }
-  }
+  void operator()(T value) { output_->push(std::move(value), at_); }
   void collect(T value) { (*this)(std::move(value)); }
 
  private:
   Output<T>* output_;
-  bool timed_;
   EventTime at_;
 };
 
@@ -129,10 +121,9 @@ class CollectingFlatMapOperator final : public FunctionOperator<F> {
                                          Outputs& out) override {
     const auto& input = batch_cast<In>(*in);
     auto& output = out.port<Out>();
-    const bool timed = !input.times.empty();
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (output.full()) return Progress{StepResult::output_full, row};
-      Collector<Out> collector(output, timed, timed ? input.times[row] : no_timestamp);
+      Collector<Out> collector(output, input.times.empty() ? no_timestamp : input.times[row]);
       std::invoke(this->f_, input.values[row], collector);
     }
     return Progress{StepResult::done, rows.end};

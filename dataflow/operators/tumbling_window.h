@@ -8,6 +8,7 @@
 
 #include "dataflow/api/aggregates.h"
 #include "dataflow/operators/keyed.h"
+#include "dataflow/operators/late_records.h"
 #include "dataflow/output.h"
 #include "dataflow/window/tumbling.h"
 #include "state/keyed_table.h"
@@ -45,18 +46,19 @@ class TumblingWindowOperator final : public Operator {
   [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
                                          Outputs& out) override {
     const auto& input = batch_cast<T>(*in);
-    if (input.times.empty()) return missing_time();
+    if (input.times.empty()) return missing_time(context_->operator_name, "before the window");
     WEIR_TRY(check_keys(input, rows, selector_, context_->keys, context_->operator_name));
     for (std::size_t row = rows.begin; row < rows.end;) {
       const EventTime at = input.times[row];
-      if (at == no_timestamp) return missing_time();
+      if (at == no_timestamp) return missing_time(context_->operator_name, "before the window");
       const Window window = windows_.window_of(at);
       const std::size_t end = end_of_run(input.times, row + 1, rows.end, window);
       if (window.max_time() <= watermark_) {
         if (late_ && out.port<T>(*late_).full()) return Progress{StepResult::output_full, row};
-        drop_late(input, {row, end}, out);
+        for (std::size_t i = row; i < end; ++i)
+          drop_late(input.values[i], input.times[i], late_, *context_->metrics, out);
       } else {
-        fold(input, {row, end}, table_of(window));
+        fold(input, {row, end}, selector_, aggregate_, table_of(window));
       }
       row = end;
     }
@@ -80,30 +82,6 @@ class TumblingWindowOperator final : public Operator {
  private:
   using Accumulator = typename Agg::Accumulator;
   using Table = KeyedTable<K, Accumulator>;
-
-  [[nodiscard]] Error missing_time() const {
-    return {Errc::user_code,
-            "'" + context_->operator_name +
-                "' received a record without event time: put .event_time(…) before the window"};
-  }
-
-  void fold(const Batch<T>& input, RowRange rows, Table& table) {
-    const T* values = input.values.data();
-    table.update_rows(
-        input.hashes.data(), rows.begin, rows.end,
-        [&](std::size_t row) -> decltype(auto) { return std::invoke(selector_, values[row]); },
-        [&](std::size_t row, Accumulator& acc) { aggregate_.add(acc, values[row]); });
-  }
-
-  void drop_late(const Batch<T>& input, RowRange rows, Outputs& out) {
-    if (!late_) {
-      context_->metrics->late_records_dropped += rows.end - rows.begin;
-      return;
-    }
-    auto& late = out.port<T>(*late_);
-    for (std::size_t row = rows.begin; row < rows.end; ++row)
-      late.push(input.values[row], input.times[row]);
-  }
 
   // Most records fall into the window of the one before.
   Table& table_of(const Window& window) {

@@ -15,6 +15,7 @@
 
 #include "dataflow/operators/alarm_queue.h"
 #include "dataflow/operators/keyed.h"
+#include "dataflow/operators/late_records.h"
 #include "dataflow/operators/open_windows.h"
 #include "dataflow/operators/window_contents.h"
 #include "dataflow/operators/window_firing.h"
@@ -83,7 +84,8 @@ class WindowOperator final : public Operator {
     if (const StepResult result = go_on(out); result != StepResult::done)
       return Progress{result, rows.begin};
     const auto& input = batch_cast<T>(*in);
-    if (needs_event_time() && input.times.empty()) return missing_time();
+    if (needs_event_time() && input.times.empty())
+      return missing_time(context_->operator_name, "before the window");
     WEIR_TRY(check_keys(input, rows, selector_, context_->keys, context_->operator_name));
     if (domain_ == TimeDomain::processing) now_ = context_->clock->processing_time();
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
@@ -92,7 +94,7 @@ class WindowOperator final : public Operator {
         table_->prefetch(input.hashes[row + prefetch_distance]);
       const EventTime time = input.times.empty() ? no_timestamp : input.times[row];
       if (needs_event_time() && time == no_timestamp) [[unlikely]]
-        return missing_time();
+        return missing_time(context_->operator_name, "before the window");
       const Taken taken = take(input.values[row], input.hashes[row], time, out);
       if (taken == Taken::stopped) [[unlikely]]
         return Progress{stopped_by(out), row};
@@ -410,14 +412,8 @@ class WindowOperator final : public Operator {
   void drop_if_late(const T& value, EventTime time, EventTime record_time, Outputs& out) {
     const bool is_late =
         domain_ == TimeDomain::event && time + settings_.allowed_lateness <= watermark_;
-    if (!is_late) return;  // the assigner has no window for it
-    if (!settings_.late) {
-      ++context_->metrics->late_records_dropped;
-    } else if (record_time == no_timestamp) {
-      out.port<T>(*settings_.late).push(value);
-    } else {
-      out.port<T>(*settings_.late).push(value, record_time);
-    }
+    // Else the assigner has no window for it.
+    if (is_late) drop_late(value, record_time, settings_.late, *context_->metrics, out);
   }
 
   // Where the window is among the open ones, which it is put into, or merged with, if need be. `near` is where to look first.
@@ -562,11 +558,6 @@ class WindowOperator final : public Operator {
 
   // --- mistakes ---
 
-  [[nodiscard]] Error missing_time() const {
-    return {Errc::user_code,
-            "'" + context_->operator_name +
-                "' received a record without event time: put .event_time(…) before the window"};
-  }
   [[nodiscard]] Error bad_window() const {
     const std::string length = std::to_string((bad_window_.end.ms - bad_window_.start.ms));
     return {Errc::user_code,

@@ -43,11 +43,6 @@ class WindowRow {
 
 namespace window_detail {
 
-template <class M>
-inline constexpr bool is_window_state = false;
-template <class V>
-inline constexpr bool is_window_state<WindowState<V>> = true;
-
 // An optional for each WindowState among the members, in their order.
 template <class Members>
 struct SlotsOf;
@@ -55,7 +50,7 @@ template <class... M>
 struct SlotsOf<std::tuple<M...>> {
   template <class Member>
   static auto slot() {
-    if constexpr (is_window_state<Member>)
+    if constexpr (process_detail::is_a<Member, WindowState>)
       return std::tuple<std::optional<typename Member::Value>>{};
     else
       return std::tuple<>{};
@@ -88,19 +83,7 @@ class WindowFunctionCall {
   [[nodiscard]] Result<void> open(const OperatorContext& context) {
     scope_.clock = context.clock;
     const KeyedStateScope<K> states{*context.state, current_, *context.clock};
-    std::uint16_t port = 0;
-    Result<void> bound;
-    for_each_field(function_, [&](std::string_view name, auto& field) {
-      using Member = std::remove_cvref_t<decltype(field)>;
-      if constexpr (process_detail::is_side_output<Member>) {
-        field.bind({++port}, scope_);
-      } else if constexpr (process_detail::KeyedState<Member>) {
-        if (bound) bound = field.bind(states, name);
-      } else if constexpr (process_detail::ListOfOperator<Member>) {
-        if (bound) bound = field.bind(*context.state, name);
-      }
-    });
-    WEIR_TRY(bound);
+    WEIR_TRY(bind_members(function_, scope_, *context.state, states));
     open_function(function_, context);
     opened_ = &context;
     return {};
@@ -141,7 +124,7 @@ class WindowFunctionCall {
   void point_members(Addresses& addresses) {
     if constexpr (Member < field_count<F>) {
       auto& member = std::get<Member>(fields_of(function_));
-      if constexpr (window_detail::is_window_state<std::remove_cvref_t<decltype(member)>>) {
+      if constexpr (process_detail::is_a<std::remove_cvref_t<decltype(member)>, WindowState>) {
         member.point_at(std::get<Slot>(addresses));
         point_members<Member + 1, Slot + 1>(addresses);
       } else {

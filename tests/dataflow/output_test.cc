@@ -48,6 +48,13 @@ TEST(Output, records_with_and_without_time_may_mix) {
   EXPECT_EQ(batch->times, (std::vector<EventTime>{no_timestamp, {20}, no_timestamp}));
 }
 
+TEST(Output, records_without_time_need_no_column_for_it) {
+  Output<int> output;
+  output.push(1, no_timestamp);
+  output.push(2);
+  EXPECT_TRUE(output.take()->times.empty());
+}
+
 TEST(Output, forwards_a_batch_untouched_and_goes_on_with_its_own) {
   Output<int> output;
   output.reuse(batch_type_of<int>().make());
