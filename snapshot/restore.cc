@@ -241,7 +241,7 @@ Result<LatestCheckpoint> latest_whole(SnapshotStorage& storage, const std::strin
   std::ranges::sort(ids, std::ranges::greater{});
   LatestCheckpoint latest;
   for (const CheckpointId id : ids) {
-    const std::string directory = job_directory + "/chk-" + std::to_string(id.value);
+    const std::string directory = checkpoint_directory_in(job_directory, id);
     const auto known = damaged.find(id);
     auto checkpoint = known == damaged.end() ? whole_checkpoint(storage, directory)
                                              : Result<StoredCheckpoint>(known->second);
@@ -262,7 +262,7 @@ Result<LatestCheckpoint> checkpoint_in(SnapshotStorage& storage, const std::stri
     return Error{Errc::input_missing, "there is no directory " + path};
   }
   const bool is_checkpoint =
-      checkpoint_of(directory.substr(directory.rfind('/') + 1)).has_value() ||
+      checkpoint_of_path(directory).has_value() ||
       std::ranges::find(*entries, manifest_name, &StorageEntry::name) != entries->end();
   if (is_checkpoint) {
     auto checkpoint = whole_checkpoint(storage, directory);

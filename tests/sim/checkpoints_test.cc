@@ -39,12 +39,20 @@ struct Ledger {
   std::map<std::pair<std::uint64_t, std::int64_t>, int> rows;
   std::map<std::uint64_t, int> commits;
   std::set<std::uint64_t> durable;
+  std::set<std::uint64_t> gone;  // removed before they were committed
   bool commits_what_is_not_durable = false;
   int syncs_that_fail = 0;  // every third of the first
   std::uint64_t syncs = 0;
   bool is_open = false;  // a committer was prepared or restored, and neither finished nor aborted
   bool tells_commits_apart = true;
   std::uint64_t last_id = 0;
+
+  // As files that are hidden, but for those that somebody goes on from.
+  void remove_uncommitted(const std::set<std::uint64_t>& pending) {
+    for (std::uint64_t id = 1; id <= last_id; ++id) {
+      if (!commits.contains(id) && !pending.contains(id)) gone.insert(id);
+    }
+  }
 };
 
 struct Parcel {
@@ -93,6 +101,9 @@ class LedgerCommitter final : public SinkCommitter {
   }
   [[nodiscard]] Result<void> restore(const std::vector<Committable>& pending) override {
     ledger_->is_open = true;
+    std::set<std::uint64_t> ids;
+    for (const auto& one : pending) ids.insert(from_bytes<Parcel>(one.bytes)->id);
+    ledger_->remove_uncommitted(ids);
     return commit(pending);
   }
   [[nodiscard]] Result<void> finish() override {
@@ -102,13 +113,18 @@ class LedgerCommitter final : public SinkCommitter {
   [[nodiscard]] Result<void> commit(const std::vector<Committable>& committables) override {
     for (const auto& one : committables) {
       const auto parcel = *from_bytes<Parcel>(one.bytes);
+      if (ledger_->gone.contains(parcel.id))
+        return Error{Errc::output_lost, "parcel " + std::to_string(parcel.id) + " is gone"};
       if (!ledger_->durable.contains(parcel.id)) ledger_->commits_what_is_not_durable = true;
       if (++ledger_->commits[parcel.id] > 1 && ledger_->tells_commits_apart) continue;
       for (const auto& row : parcel.rows) ++ledger_->rows[row];
     }
     return {};
   }
-  void abort() override { ledger_->is_open = false; }
+  void abort() override {
+    ledger_->is_open = false;
+    ledger_->remove_uncommitted({});
+  }
 
  private:
   Ledger* ledger_;
@@ -360,6 +376,22 @@ TEST(SimulatedCheckpoints, leave_no_file_that_is_being_written_when_the_job_is_c
     run.result = cluster.run(many_splits_plan(run.ledger, 2, random.below(2) == 0));
     ASSERT_TRUE(has_ended_as(JobState::canceled, run.result));
     EXPECT_THAT(storage->files(), testing::IsEmpty());
+  }
+}
+
+struct SilentStorage final : FailsNowAndThen {
+  explicit SilentStorage(std::uint64_t seed) : FailsNowAndThen(seed, 3) {}
+  [[nodiscard]] bool loses_found_checkpoints() override { return true; }
+};
+
+TEST(SimulatedCheckpoints, end_a_job_whose_storage_does_not_answer_naming_it) {
+  for (const std::uint64_t seed : seeds(50)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SilentStorage faults(seed);
+    SimRun run;
+    run_one(seed, 2, &faults, seed % 2 == 0 ? WorkerFault::none : WorkerFault::dies, run);
+    ASSERT_TRUE(has_ended_as(JobState::failed, run.result));
+    EXPECT_THAT(run.result.outcome->error->message, testing::HasSubstr("has not answered within"));
   }
 }
 
