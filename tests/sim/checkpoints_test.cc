@@ -306,6 +306,42 @@ TEST(SimulatedCheckpoints, commit_each_row_once_when_splits_and_barriers_cross) 
   }
 }
 
+// One task fails when so many have acknowledged the first checkpoint.
+class FailsOnceAcknowledged final : public FaultInjection {
+ public:
+  explicit FailsOnceAcknowledged(std::uint64_t acknowledgements)
+      : acknowledgements_(acknowledgements) {}
+  [[nodiscard]] bool loses_checkpoint_acknowledgement(const AcknowledgeCheckpoint& m) override {
+    if (m.checkpoint == CheckpointId{1} && acknowledgements_ > 0) --acknowledgements_;
+    return false;
+  }
+  [[nodiscard]] std::optional<Error> fails(TaskId) override {
+    if (acknowledgements_ > 0 || std::exchange(has_failed_, true)) return std::nullopt;
+    return Error{Errc::user_code, "injected"};
+  }
+
+ private:
+  std::uint64_t acknowledgements_;
+  bool has_failed_ = false;
+};
+
+// It must not complete any more when the output that it refers to is removed.
+TEST(SimulatedCheckpoints, commit_each_row_once_when_a_task_fails_while_the_first_is_stored) {
+  for (const std::uint64_t seed : seeds(200)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    FailsOnceAcknowledged fault(2);
+    SimRun run;
+    Random random(seed);
+    SimCluster cluster({.seed = seed,
+                        .faults = &fault,
+                        .settings = settings_for(random),
+                        .snapshot_storage = std::make_shared<MemorySnapshotStorage>()});
+    run.result = cluster.run(counting_plan(run.ledger, 1, false));
+    ASSERT_TRUE(has_ended_as(JobState::finished, run.result));
+    ASSERT_TRUE(is_exact(run.ledger));
+  }
+}
+
 TEST(SimulatedCheckpoints, commit_each_row_once_when_output_cannot_be_synced_now_and_then) {
   for (const std::uint64_t seed : seeds(50)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
