@@ -31,7 +31,6 @@ class Cumulative : public InEitherTime<Cumulative> {
   void assign(const T& /*value*/, EventTime time, std::vector<Window>& windows) const {
     const Duration into = time_into_window(time, offset_, size_);
     const EventTime start = time - into;
-    const std::size_t first = windows.size();
     for (Duration length = size_; length > into; length -= step_) {
       const Window window{start, time + (length - into)};
       if (length == size_ || window != windows.back()) windows.push_back(window);
