@@ -11,6 +11,7 @@
 #include "dataflow/window/session.h"
 #include "dataflow/window/sliding.h"
 #include "dataflow/window/triggers/event_time_trigger.h"
+#include "tests/dataflow/operators/harness_script.h"
 #include "tests/dataflow/operators/window_script.h"
 
 namespace weir {
@@ -434,29 +435,77 @@ TEST(Window, takes_and_fires_late_records_up_to_the_last_millisecond_of_lateness
   }
 }
 
-// V43
-TEST(Window, results_of_a_window_line_up_with_the_next_one) {
-  WindowScript<Sum64>([](Stream<Item> in) {
-    return in.key_by(&Item::key)
-        .window(Tumbling::of(5s))
-        .trigger(EventTimeTrigger{})
-        .aggregate("sum", Sum<std::int64_t Item::*, std::int64_t>{&Item::value},
-                   [](const std::string& key, Window, std::int64_t value) {
-                     return Item{key, value};
-                   })
-        .window_all(Tumbling::of(5s))
-        .trigger(EventTimeTrigger{})
-        .reduce("top", [](const Item& a, const Item& b) { return a.value >= b.value ? a : b; })
-        .map([](const Item& top) {
-          return Sum64{EventTime{0}, EventTime{5000}, top.key, top.value};
-        });
-  })
-      .push("a", 1, 100)
-      .push("b", 5, 200)
-      .push("a", 2, 4000)
-      .watermark(4999)
-      .expect({"b 5 [0,5000)"})
+TEST(Window, fires_at_its_last_millisecond_and_keeps_its_contents_until_lateness_is_over) {
+  const auto script = [](Duration lateness, auto trigger) {
+    return window_script_with_late([=](auto keyed) {
+      return keyed.window(Tumbling::of(1s)).trigger(trigger).allowed_lateness(lateness);
+    });
+  };
+  const auto without_lateness = [](auto unfired) {
+    unfired.push("k", 1, 500)
+        .watermark(998)
+        .expect({})
+        .push("k", 1, 500)
+        .watermark(999)
+        .expect({"k 2 [0,1000)"})
+        .expect_no_state()
+        .run();
+  };
+  without_lateness(script(0ms, EventTimeTrigger{}));
+  without_lateness(
+      window_script_with_late([](auto keyed) { return keyed.window(Tumbling::of(1s)); }));
+  script(100ms, EventTimeTrigger{})
+      .push("k", 1, 500)
+      .watermark(998)
+      .expect({})
+      .watermark(999)
+      .expect({"k 1 [0,1000)"})
+      .push("k", 2, 500)
+      .expect({"k 3 [0,1000)"})
+      .watermark(1098)
+      .expect({})
+      .push("k", 4, 500)
+      .expect({"k 7 [0,1000)"})
+      .watermark(1099)
+      .expect({})
+      .expect_no_state()
+      .push("k", 8, 500)
+      .expect({"LATE k 8"})
+      .expect_no_state()
       .run();
+}
+
+// The results of the first come out, too.
+TEST(Window, results_of_a_window_line_up_with_the_next_one_before_the_watermark_that_fired_both) {
+  const auto check = [](auto windowed) {
+    HarnessScript<StreamHarness<Item, std::string>>([windowed](Stream<Item> in) {
+      const auto sums = windowed(in.key_by(&Item::key))
+                            .aggregate("sum", Sum<std::int64_t Item::*, std::int64_t>{&Item::value},
+                                       [](const std::string& key, Window, std::int64_t value) {
+                                         return Item{key, value};
+                                       });
+      const auto top = windowed(sums.key_by([](const Item&) {
+                         return 0;
+                       })).reduce("top", [](const Item& a, const Item& b) {
+        return a.value >= b.value ? a : b;
+      });
+      const auto text = [](const Item& item) {
+        return item.key + " " + std::to_string(item.value);
+      };
+      return sums.map(text).union_with(
+          top.map([text](const Item& item) { return "top " + text(item); }));
+    })
+        .push(Item{"a", 1}, 100)
+        .push(Item{"b", 5}, 200)
+        .push(Item{"a", 2}, 4000)
+        .watermark(4998)
+        .expect({"WM 4998"})
+        .watermark(4999)
+        .expect({"a 3@4999", "b 5@4999", "top b 5@4999", "WM 4999"})
+        .run();
+  };
+  check([](auto keyed) { return keyed.window(Tumbling::of(5s)); });
+  check([](auto keyed) { return keyed.window(Tumbling::of(5s)).trigger(EventTimeTrigger{}); });
 }
 
 // A window per digit of the value.

@@ -16,6 +16,7 @@
 #include "dataflow/window/triggers/never_trigger.h"
 #include "dataflow/window/triggers/processing_time_trigger.h"
 #include "dataflow/window/triggers/timeout_trigger.h"
+#include "tests/dataflow/operators/harness_script.h"
 #include "tests/dataflow/operators/window_script.h"
 
 namespace weir {
@@ -116,15 +117,30 @@ TEST(Trigger, sliding_count_windows_have_the_last_records_after_every_few) {
       .run();
 }
 
-// V27
-TEST(Trigger, a_global_window_fires_at_the_end_of_the_input) {
+TEST(Trigger, a_global_window_fires_at_the_end_of_the_input_and_before_its_watermark) {
+  HarnessScript<StreamHarness<Item, Sum64>>([](Stream<Item> in) {
+    return in.key_by(&Item::key)
+        .window(Global{})
+        .trigger(EndOfInputTrigger{})
+        .sum("sum", &Item::value);
+  })
+      .push(Item{"key2"}, 1000)
+      .push(Item{"key2"}, 3999)
+      .push(Item{"key1"}, 20)
+      .push(Item{"key2"})
+      .push(Item{"key1"}, 999)
+      .push(Item{"key2"}, 1998)
+      .push(Item{"key1"}, 0)
+      .push(Item{"key2"}, 1999)
+      .watermark(EventTime::max() - 1ms)
+      .expect({"WM " + std::to_string(end_of_time - 1)})
+      .watermark(EventTime::max())
+      .expect({"key1 3 @MAX@MAX", "key2 5 @MAX@MAX", "WM MAX"})
+      .run();
   window_script([](auto keyed) { return keyed.window(Global{}).trigger(EndOfInputTrigger{}); })
       .push("key2", 5)
-      .push("key1", 3, 17)
-      .watermark(end_of_time - 1)
-      .expect({})
       .watermark(end_of_time)
-      .expect({"key1 3 @MAX", "key2 5 @MAX"})
+      .expect({"key2 5 @MAX"})
       .expect_no_state()
       .run();
 }
@@ -137,6 +153,17 @@ TEST(Trigger, a_trigger_replaces_the_default) {
       .expect({"k 2 [0,1000)"})
       .push("k", 1, 3)
       .expect({})
+      .watermark(999)
+      .expect({})
+      .expect_no_state()
+      .run();
+  window_script([](auto keyed) { return keyed.window(Tumbling::of(1s)).trigger(CountTrigger{2}); })
+      .push("k", 1, 1)
+      .push("k", 1, 2)
+      .expect({"k 2 [0,1000)"})
+      .push("k", 1, 3)
+      .push("k", 1, 4)
+      .expect({"k 4 [0,1000)"})
       .watermark(999)
       .expect({})
       .expect_no_state()
@@ -244,6 +271,10 @@ TEST(Trigger, a_continuous_trigger_of_event_time_fires_early_and_at_the_end) {
       .expect({"k 3 [0,10000)"})
       .push("k", 4, 500)
       .expect({"k 7 [0,10000)"})
+      .push("other", 8, 500)
+      .expect({"other 8 [0,10000)"})
+      .watermark(10'998)
+      .expect({})
       .watermark(10'999)
       .expect({})
       .expect_no_state()
