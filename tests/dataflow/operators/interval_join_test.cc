@@ -97,7 +97,6 @@ TEST(IntervalJoin, other_keys_do_not_join) {
   EXPECT_THAT(harness.take_values(), IsEmpty());
 }
 
-// V48.
 TEST(IntervalJoin, a_pair_has_the_later_time_whichever_side_it_comes_from) {
   Harness harness(joined(-10ms, 10ms));
   harness.first().push({"a", 1}, EventTime{5});
@@ -110,7 +109,6 @@ TEST(IntervalJoin, a_pair_has_the_later_time_whichever_side_it_comes_from) {
   EXPECT_THAT(times, ElementsAre(8, 5));
 }
 
-// V48.
 TEST(IntervalJoin, a_record_without_time_is_an_error_that_says_what_to_do) {
   Harness harness(joined(-1ms, 1ms));
   harness.first().push({"a", 1});

@@ -1,4 +1,4 @@
-// Windows of every kind, as scripts: what goes in, what comes out. V… are the numbers of the reference vectors.
+// Windows of every kind, as scripts: what goes in, what comes out.
 #include "dataflow/operators/window.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ Script& push_eight(Script& script) {
   return script;
 }
 
-// V16, by the operator for tumbling windows and, with a trigger that makes no difference, by the general one.
+// By the operator for tumbling windows and, with a trigger that makes no difference, by the general one.
 TEST(Window, tumbling_fires_when_the_watermark_reaches_the_last_millisecond) {
   const auto check = [](auto windowed) {
     auto tumbling = window_script(windowed);
@@ -61,7 +61,6 @@ TEST(Window, tumbling_fires_when_the_watermark_reaches_the_last_millisecond) {
   });
 }
 
-// V17
 TEST(Window, sliding_fires_each_slide) {
   auto sliding = window_script([](auto keyed) { return keyed.window(Sliding::of(3s, 1s)); });
   push_eight(sliding)
@@ -109,7 +108,6 @@ TEST(Window, cumulative_fires_each_step_and_begins_anew) {
       .run();
 }
 
-// V19
 TEST(Window, sessions_end_when_a_key_has_been_silent_for_the_gap) {
   window_script([](auto keyed) { return keyed.window(Session::with_gap(3s)); })
       .push("key2", 1, 0)
@@ -132,7 +130,6 @@ TEST(Window, sessions_end_when_a_key_has_been_silent_for_the_gap) {
       .run();
 }
 
-// V20
 TEST(Window, sessions_that_touch_merge) {
   window_script([](auto keyed) { return keyed.window(Session::with_gap(3s)); })
       .push("a", 1, 0)
@@ -173,7 +170,6 @@ TEST(Window, a_late_record_that_touches_an_open_session_is_not_late) {
       .run();
 }
 
-// V23
 TEST(Window, sessions_with_a_gap_of_the_record) {
   window_script([](auto keyed) {
     return keyed.window(Session::with_gap_of([](const Item& item) { return item.value * 1s; }));
@@ -188,7 +184,6 @@ TEST(Window, sessions_with_a_gap_of_the_record) {
       .run();
 }
 
-// V28
 TEST(Window, a_late_record_within_the_allowed_lateness_fires_again) {
   const auto lateness = [](auto trigger) {
     return window_script_with_late([trigger](auto keyed) {
@@ -224,7 +219,6 @@ TEST(Window, a_late_record_within_the_allowed_lateness_fires_again) {
       .run();
 }
 
-// V29
 TEST(Window, late_records_go_to_their_side_output) {
   const auto check = [](auto windowed) {
     window_script_with_late(windowed)
@@ -247,7 +241,6 @@ TEST(Window, late_records_go_to_their_side_output) {
   check([](auto keyed) { return keyed.window(Tumbling::of(2s)).trigger(EventTimeTrigger{}); });
 }
 
-// V30
 TEST(Window, a_record_that_is_late_for_some_windows_is_kept_in_the_others) {
   window_script_with_late([](auto keyed) { return keyed.window(Sliding::of(3s, 1s)); })
       .push("key2", 1, 1000)
@@ -272,7 +265,6 @@ TEST(Window, a_record_that_is_late_for_some_windows_is_kept_in_the_others) {
       .run();
 }
 
-// V31
 TEST(Window, late_records_are_counted_where_nobody_wants_them) {
   window_script([](auto keyed) { return keyed.window(Sliding::of(3s, 1s)); })
       .watermark(5000)
@@ -287,7 +279,6 @@ TEST(Window, late_records_are_counted_where_nobody_wants_them) {
       .run();
 }
 
-// V32, V33
 TEST(Window, a_late_record_joins_a_session_that_has_fired_and_is_allowed_lateness) {
   window_script_with_late(
       [](auto keyed) { return keyed.window(Session::with_gap(3s)).allowed_lateness(10s); })
@@ -311,7 +302,6 @@ TEST(Window, a_late_record_joins_a_session_that_has_fired_and_is_allowed_latenes
       .run();
 }
 
-// V34
 TEST(Window, lateness_beyond_the_end_of_time_is_the_end_of_time) {
   const EventTime time = EventTime::max() - 1750ms;
   const Window window = Tumbling::of(1s).window_of(time);
@@ -327,7 +317,6 @@ TEST(Window, lateness_beyond_the_end_of_time_is_the_end_of_time) {
       .run();
 }
 
-// V35
 TEST(Window, nothing_fires_at_cleanup_and_nothing_is_left_after_it) {
   window_script([](auto keyed) {
     return keyed.window(Tumbling::of(2s))
@@ -347,7 +336,6 @@ TEST(Window, nothing_fires_at_cleanup_and_nothing_is_left_after_it) {
       .run();
 }
 
-// V36
 TEST(Window, tumbling_in_processing_time_fires_by_the_clock) {
   window_script([](auto keyed) { return keyed.window(Tumbling::of(3s).in_processing_time()); })
       .processing_time(3)
@@ -369,7 +357,6 @@ TEST(Window, tumbling_in_processing_time_fires_by_the_clock) {
       .run();
 }
 
-// V37
 TEST(Window, sliding_in_processing_time_fires_by_the_clock) {
   window_script([](auto keyed) { return keyed.window(Sliding::of(3s, 1s).in_processing_time()); })
       .processing_time(3)
@@ -386,7 +373,6 @@ TEST(Window, sliding_in_processing_time_fires_by_the_clock) {
       .run();
 }
 
-// V38
 TEST(Window, sessions_in_processing_time_end_by_the_clock) {
   window_script([](auto keyed) { return keyed.window(Session::with_gap(3s).in_processing_time()); })
       .processing_time(3)
@@ -408,7 +394,6 @@ TEST(Window, sessions_in_processing_time_end_by_the_clock) {
       .run();
 }
 
-// V42
 TEST(Window, takes_and_fires_late_records_up_to_the_last_millisecond_of_lateness) {
   struct Case {
     Duration lateness;

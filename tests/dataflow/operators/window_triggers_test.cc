@@ -1,4 +1,4 @@
-// Triggers and evictors, as scripts: what goes in, what comes out. V… are the numbers of the reference vectors.
+// Triggers and evictors, as scripts: what goes in, what comes out.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -26,7 +26,6 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t end_of_time = EventTime::max().ms;
 
-// V21
 TEST(Trigger, a_count_trigger_adds_up_what_sessions_have_counted) {
   window_script([](auto keyed) {
     return keyed.window(Session::with_gap(3s)).trigger(purging(CountTrigger{4}));
@@ -52,7 +51,6 @@ TEST(Trigger, a_count_trigger_adds_up_what_sessions_have_counted) {
       .run();
 }
 
-// V22
 TEST(Trigger, a_continuous_trigger_goes_on_in_the_session_that_two_have_become) {
   window_script([](auto keyed) {
     return keyed.window(Session::with_gap(3s)).trigger(ContinuousEventTimeTrigger{2s});
@@ -76,7 +74,6 @@ TEST(Trigger, a_continuous_trigger_goes_on_in_the_session_that_two_have_become) 
       .run();
 }
 
-// V24, V25
 TEST(Trigger, count_windows_fire_with_each_fourth_record_of_a_key) {
   window_script([](auto keyed) { return keyed.count_window(4); })
       .push("key2")
@@ -100,7 +97,6 @@ TEST(Trigger, count_windows_fire_with_each_fourth_record_of_a_key) {
       .run();
 }
 
-// V26
 TEST(Trigger, sliding_count_windows_have_the_last_records_after_every_few) {
   window_script([](auto keyed) { return keyed.count_window(4, 2); })
       .push("k", 1)
@@ -145,7 +141,6 @@ TEST(Trigger, a_global_window_fires_at_the_end_of_the_input_and_before_its_water
       .run();
 }
 
-// V39
 TEST(Trigger, a_trigger_replaces_the_default) {
   window_script([](auto keyed) { return keyed.window(Tumbling::of(1s)).trigger(CountTrigger{2}); })
       .push("k", 1, 1)
@@ -182,7 +177,6 @@ TEST(Trigger, a_trigger_replaces_the_default) {
       .run();
 }
 
-// V40
 TEST(Trigger, evictors_choose_what_the_function_sees) {
   const auto evicting = [](auto evictor) {
     return window_script([evictor](auto keyed) {
@@ -239,7 +233,6 @@ TEST(Trigger, a_time_evictor_leaves_elements_without_time_alone) {
       .run();
 }
 
-// V41
 TEST(Trigger, a_continuous_trigger_of_event_time_fires_early_and_at_the_end) {
   window_script([](auto keyed) {
     return keyed.window(Tumbling::of(2ms)).trigger(ContinuousEventTimeTrigger{1h});
