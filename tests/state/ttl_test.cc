@@ -5,6 +5,8 @@
 #include <chrono>
 #include <functional>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,37 +36,76 @@ std::size_t entries_written(const RestoredState& snapshot) {
   return snapshot.keyed.at(0).groups.size();
 }
 
+// What is written and must be read of a value, at which times; as it is, and with a restore before every step.
+class ValueScript {
+ public:
+  explicit ValueScript(StateTtl ttl) : ttl_(ttl) {}
+  ValueScript& set(std::int64_t at, int value) { return add({at, value, {}}); }
+  ValueScript& expect(std::int64_t at, std::optional<int> value) { return add({at, {}, value}); }
+  void run() const {
+    for (std::size_t restored = 0; restored <= steps_.size(); ++restored) {
+      SCOPED_TRACE(testing::Message() << "restored before step " << restored);
+      auto bound = std::make_unique<BoundState<Value>>(ttl_);
+      for (std::size_t i = 0; i < steps_.size(); ++i) {
+        const auto& [at, written, read] = steps_[i];
+        if (i == restored) bound = std::make_unique<BoundState<Value>>(ttl_, bound->snapshot());
+        if (written) {
+          bound->at(at).set(*written);
+        } else {
+          const int* value = bound->at(at).get();
+          EXPECT_EQ(value == nullptr ? std::nullopt : std::optional(*value), read) << "at " << at;
+        }
+      }
+    }
+  }
+
+ private:
+  struct Step {
+    std::int64_t at = 0;
+    std::optional<int> written;
+    std::optional<int> read;
+  };
+  ValueScript& add(Step step) {
+    steps_.push_back(step);
+    return *this;
+  }
+
+  StateTtl ttl_;
+  std::vector<Step> steps_;
+};
+
 TEST(Ttl, a_value_lives_from_its_last_write) {
+  ValueScript(on_write)
+      .set(0, 1)
+      .expect(20, 1)
+      .set(50, 2)
+      .expect(120, 2)
+      .set(170, 3)
+      .expect(220, 3)
+      .expect(300, std::nullopt)
+      .run();
+}
+
+TEST(Ttl, a_value_that_was_found_expired_is_gone) {
   BoundState<Value> bound{on_write};
-  bound.at(0).set(1);
-  EXPECT_EQ(bound.at(20).value_or(-1), 1);
-  bound.at(50).set(2);
-  EXPECT_EQ(bound.at(120).value_or(-1), 2);
   bound.at(170).set(3);
-  EXPECT_EQ(bound.at(220).value_or(-1), 3);
   EXPECT_EQ(bound.at(300).get(), nullptr);
+  bound.at(220);
+  EXPECT_EQ(entries_written(bound.snapshot()), 0U) << "it was only hidden";
+  EXPECT_EQ(bound.at(220).get(), nullptr);
 }
 
 TEST(Ttl, an_expired_value_can_be_seen_once_if_that_is_asked_for) {
-  BoundState<Value> bound{seen_once};
-  bound.at(0).set(1);
-  EXPECT_EQ(bound.at(120).value_or(-1), 1);
-  EXPECT_EQ(bound.at(120).get(), nullptr);
+  ValueScript(seen_once).set(0, 1).expect(120, 1).expect(120, std::nullopt).run();
 }
 
 TEST(Ttl, a_value_lives_from_its_last_read_if_that_is_asked_for) {
-  BoundState<Value> bound{on_read};
-  bound.at(0).set(1);
-  EXPECT_EQ(bound.at(50).value_or(-1), 1);
-  EXPECT_EQ(bound.at(120).value_or(-1), 1);
-  EXPECT_EQ(bound.at(250).get(), nullptr);
+  ValueScript(on_read).set(0, 1).expect(50, 1).expect(120, 1).expect(250, std::nullopt).run();
 }
 
 TEST(Ttl, the_longest_never_ends) {
-  BoundState<Value> bound{ttl(Duration::max())};
-  bound.at(0).set(1);
-  EXPECT_EQ(bound.at(8'000'000'000'000).value_or(-1), 1);
   const StateTtl longest = ttl(Duration::max());
+  ValueScript(longest).set(10, 1).expect(8'000'000'000'000, 1).run();
   EXPECT_FALSE(longest.has_expired(1, ProcessingTime::max()));
   EXPECT_FALSE(longest.has_expired(ProcessingTime::max().ms, ProcessingTime{0}));
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dataflow/harness.h"
+#include "dataflow/window/session.h"
 
 namespace weir {
 namespace {
@@ -146,6 +147,31 @@ TEST(Restore, a_processing_timer_that_is_overdue_fires_at_once) {
   EXPECT_EQ(early.take_values(), (Texts{"17 timer processing asked 1"}));
   ReminderHarness late(reminders, {.processing_time = {500}, .restored = first.snapshot()});
   EXPECT_EQ(late.take_values(), (Texts{"17 timer processing asked 1"}));
+}
+
+TEST(Restore, windows_of_processing_time_that_have_ended_meanwhile_fire_at_once) {
+  using Harness = StreamHarness<Item, Sum64>;
+  const auto fired = [](Harness& harness) {
+    std::vector<std::int64_t> ends;
+    for (const Sum64& sum : harness.take_values()) ends.push_back(sum.window_end.ms);
+    return sorted(std::move(ends));
+  };
+  const auto check = [&](auto assigner, std::int64_t end) {
+    const auto describe = [assigner](Stream<Item> in) {
+      return in.key_by(&Item::key).window(assigner.in_processing_time()).sum("sum", &Item::value);
+    };
+    Harness first(describe, {.processing_time = {100}});
+    first.push({"a", 1});
+    first.push({"b", 1});
+    Harness early(describe, {.processing_time = {end - 2}, .restored = first.snapshot()});
+    EXPECT_TRUE(fired(early).empty());
+    early.advance_processing_time(1ms);
+    EXPECT_EQ(fired(early), (std::vector{end, end}));
+    Harness late(describe, {.processing_time = {100'000}, .restored = first.snapshot()});
+    EXPECT_EQ(fired(late), (std::vector{end, end}));
+  };
+  check(Tumbling::of(3s), 3000);
+  check(Session::with_gap(3s), 3100);
 }
 
 TEST(Restore, a_timer_that_is_set_again_still_fires_once) {
