@@ -43,6 +43,7 @@ class SlicedWindowOperator final : public Operator {
                        std::optional<OutputPort> late = {})
       : selector_(std::move(selector)),
         slices_(slices_of(windows)),
+        pattern_(pattern_of(windows)),
         aggregate_(std::move(aggregate)),
         make_(std::move(make)),
         late_(late) {}
@@ -56,7 +57,7 @@ class SlicedWindowOperator final : public Operator {
     watermark_ = context.watermark;
     next_ = slices_.first_window_beyond(watermark_);
     WEIR_TRY(fired_groups_.open(context));
-    return check_restored();
+    return check_pattern();
   }
 
   [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
@@ -135,17 +136,19 @@ class SlicedWindowOperator final : public Operator {
                 "' received a record without event time: put .event_time(…) before the window"};
   }
 
-  [[nodiscard]] Result<void> check_restored() const {
-    bool fits = true;
-    tables_->for_each([&](const Slice& slice, const Table&) {
-      fits = slices_.slice_of(slice.start) == slice || is_total(slice);
-      return fits;
-    });
-    if (fits) return {};
-    return Error{Errc::state_mismatch,
-                 "the state of '" + context_->operator_name +
-                     "' is of windows with another size, slide, step or offset: give them as they "
-                     "were, or the step another name"};
+  // That what is restored is of the windows that there are now.
+  [[nodiscard]] Result<void> check_pattern() {
+    auto patterns = context_->state->list<WindowPattern>("window pattern", StateKind::union_list);
+    if (!patterns) return patterns.error();
+    for (const WindowPattern& was : **patterns) {
+      if (was == pattern_) continue;
+      return Error{Errc::state_mismatch, "the state of '" + context_->operator_name + "' is of " +
+                                             to_string(was) + ", but the step has " +
+                                             to_string(pattern_) +
+                                             ": give them as they were, or the step another name"};
+    }
+    (*patterns)->assign(1, pattern_);
+    return {};
   }
 
   // --- records ---
@@ -280,6 +283,7 @@ class SlicedWindowOperator final : public Operator {
 
   Selector selector_;
   Slices slices_;
+  WindowPattern pattern_;
   Agg aggregate_;
   Make make_;
   std::optional<OutputPort> late_;
