@@ -5,12 +5,16 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "dataflow/harness.h"
+#include "dataflow/window/session.h"
+#include "dataflow/window/triggers/event_time_trigger.h"
+#include "state/key_groups.h"
 
 namespace weir {
 namespace {
@@ -112,6 +116,102 @@ TEST(Restore, the_watermark_that_comes_back_is_that_of_the_slower_input) {
   EXPECT_EQ(second.late_records_dropped(), 0U);
   second.first().push({"a", 1}, EventTime{2999});
   EXPECT_EQ(second.late_records_dropped(), 1U);
+}
+
+// A key of each of two subtasks.
+constexpr std::uint32_t key_groups = 16;
+std::int64_t key_of_subtask(std::uint32_t subtask) {
+  std::int64_t key = 0;
+  while (subtask_of(key_group_of(hash_of(key), key_groups), 2, key_groups).value != subtask) ++key;
+  return key;
+}
+
+struct Reading {
+  std::int64_t key = 0;
+  std::int64_t value = 1;
+  EventTime at;
+  friend auto operator<=>(const Reading&, const Reading&) = default;
+};
+
+// Windows behind what gives records their times, chained to it, so that each subtask has a watermark of its own. What comes out, with
+// the late records behind; restored after the first readings, unless into 0 subtasks.
+template <class Windowed>
+Texts after_restore(Windowed windowed, std::uint32_t restored_into) {
+  using Sums = weir::Windowed<std::int64_t, std::int64_t>;
+  using Harness = StreamHarness<Reading, Sums>;
+  const auto describe = [windowed](std::uint32_t parallelism) {
+    return [=](Stream<Reading> in) {
+      auto sums = windowed(in.partition_custom([](const Reading& r, std::uint32_t subtasks) {
+                               return subtask_of(key_group_of(hash_of(r.key), key_groups), subtasks,
+                                                 key_groups)
+                                   .value;
+                             })
+                               .event_time(&Reading::at, monotonous())
+                               .parallelism(parallelism)
+                               .reinterpret_as_keyed(&Reading::key))
+                      .sum("sums", &Reading::value);
+      (void)sums.late();
+      return sums.parallelism(parallelism).max_parallelism(key_groups);
+    };
+  };
+  const std::int64_t a = key_of_subtask(0);
+  const std::int64_t b = key_of_subtask(1);
+  auto harness = std::make_unique<Harness>(describe(2));
+  Texts seen;
+  const auto push = [&](std::int64_t key, std::int64_t value, std::int64_t at) {
+    harness->push(Reading{key, value, {at}});
+    for (const Sums& sum : harness->take_values()) {
+      seen.push_back((sum.key == a ? "a " : "b ") + std::to_string(sum.value) + " until " +
+                     std::to_string(sum.window_end.ms));
+    }
+    for (const Reading& late : harness->template take_late<Reading>())
+      seen.push_back("late " + std::to_string(late.value));
+    EXPECT_TRUE(harness->status()) << harness->status().error().message;
+  };
+  push(a, 1, 10);
+  push(b, 2, 10);
+  push(a, 4, 101);  // the windows of `a` have fired
+  push(b, 8, 40);
+  // Twice: what is ahead goes with the next snapshot, too.
+  for (int restores = 0; restored_into > 0 && restores < 2; ++restores) {
+    const JobSnapshot snapshot = harness->snapshot();
+    harness =
+        std::make_unique<Harness>(describe(restored_into), HarnessOptions{.restored = snapshot});
+  }
+  push(a, 16, 30);
+  push(b, 32, 45);
+  push(a, 64, 230);
+  push(b, 128, 230);
+  return sorted(std::move(seen));
+}
+
+template <class Windowed>
+void expect_same_after_restore(Windowed windowed) {
+  const Texts expected = after_restore(windowed, 0);
+  EXPECT_FALSE(expected.empty());
+  for (const std::uint32_t parallelism : {1U, 2U, 3U, 5U}) {
+    EXPECT_EQ(after_restore(windowed, parallelism), expected)
+        << "restored with parallelism " << parallelism;
+  }
+}
+
+TEST(Restore, what_was_late_for_a_key_of_a_faster_subtask_is_late_after_it) {
+  EXPECT_EQ(after_restore([](const auto& keyed) { return keyed.window(Tumbling::of(50ms)); }, 2),
+            (Texts{"a 1 until 50", "a 4 until 150", "b 42 until 50", "late 16"}));
+  expect_same_after_restore([](const auto& keyed) { return keyed.window(Tumbling::of(50ms)); });
+  expect_same_after_restore([](const auto& keyed) {
+    return keyed.window(Tumbling::of(50ms)).trigger(EventTimeTrigger{});
+  });
+  expect_same_after_restore(
+      [](const auto& keyed) { return keyed.window(Tumbling::of(50ms)).allowed_lateness(40ms); });
+  expect_same_after_restore(
+      [](const auto& keyed) { return keyed.window(Sliding::of(50ms, 25ms)); });
+  expect_same_after_restore([](const auto& keyed) { return keyed.window(Session::with_gap(5ms)); });
+}
+
+TEST(Restore, a_late_record_that_is_still_taken_fires_at_once_where_its_subtask_was_ahead) {
+  expect_same_after_restore(
+      [](const auto& keyed) { return keyed.window(Tumbling::of(50ms)).allowed_lateness(100ms); });
 }
 
 // Told "3", it sets timers of both times at 3 and remembers.

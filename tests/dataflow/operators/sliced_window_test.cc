@@ -301,13 +301,13 @@ class Instance {
  public:
   using Row = Windowed<std::int64_t, AggregateResult<Agg>>;
 
-  Instance(const Windows& windows, KeyGroupSlice keys, RestoredState restored = {},
-           EventTime watermark = EventTime::min())
+  Instance(const Windows& windows, KeyGroupSlice keys, RestoredState restored = {})
       : op_(&Item::key, windows, Agg{}, Make{}), keys_(keys), state_(keys, std::move(restored)) {
     context_.keys = keys;
     context_.state = &state_;
     context_.metrics = &metrics_;
-    context_.watermark = watermark;
+    EXPECT_TRUE(context_.reached.open(state_));
+    context_.watermark = context_.reached.watermark();
     EXPECT_TRUE(op_.open(context_));
     ports_.push_back(std::make_unique<Output<Row>>());
   }
@@ -334,9 +334,10 @@ class Instance {
       result = *op_.on_watermark(time, out);
       take();
     }
+    context_.reached.reach(time);
   }
   [[nodiscard]] RestoredState snapshot() {
-    EXPECT_TRUE(op_.prepare_snapshot(CheckpointId{1}));
+    context_.reached.prepare_snapshot();
     return write_to_memory(state_.freeze());
   }
 
@@ -426,9 +427,9 @@ void fires_nothing_twice(const Windows& windows) {
   (void)behind.take_rows();
 
   auto restored = redistribute({ahead.snapshot(), behind.snapshot()}, 1, key_groups);
-  Instance<Agg, Windows> once(windows, all_keys, restored[0], EventTime{40});
+  Instance<Agg, Windows> once(windows, all_keys, restored[0]);
   restored = redistribute({once.snapshot()}, 1, key_groups);
-  Instance<Agg, Windows> both(windows, all_keys, restored[0], EventTime{40});
+  Instance<Agg, Windows> both(windows, all_keys, restored[0]);
   for (const EventTime watermark : {EventTime{60}, EventTime{90}, EventTime::max()}) {
     if (watermark == EventTime{90}) {
       ahead.push(later);
