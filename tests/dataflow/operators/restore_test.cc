@@ -13,6 +13,7 @@
 
 #include "dataflow/harness.h"
 #include "dataflow/window/session.h"
+#include "dataflow/window/triggers/count_trigger.h"
 #include "dataflow/window/triggers/event_time_trigger.h"
 #include "state/key_groups.h"
 
@@ -351,9 +352,10 @@ struct Rules {
   ValueState<int> of_key{};
   void on_element1(const int& number, TextContext& ctx) {
     if (number < 0) rules.put("mine", number);
-    const auto entries = rules.entries();
+    std::map<std::string, int> in_order;
+    rules.for_each([&](const std::string& name, int limit) { in_order.emplace(name, limit); });
     std::string text;
-    for (const auto& [name, limit] : std::map(entries.begin(), entries.end()))
+    for (const auto& [name, limit] : in_order)
       text += name + "=" + std::to_string(limit) + " ";
     ctx.emit(text);
   }
@@ -482,6 +484,53 @@ TEST(Restore, every_kind_of_state_survives_and_expires_as_without_it) {
   StreamHarness<int, std::string> late(describe, {.processing_time = {160}, .restored = snapshot});
   late.push(1);
   EXPECT_EQ(late.take_values(), (Texts{"1 of 3 by 3 sum 3 number 3"}));
+}
+
+// What a step says to the state of the same one with other settings.
+template <class Before, class After>
+std::string said_to_change(Before before, After after) {
+  using Harness = StreamHarness<Item, Sum64>;
+  const auto describe = [](auto windowed) {
+    return [windowed](Stream<Item> in) {
+      return windowed(in.key_by(&Item::key)).sum("sum", &Item::value);
+    };
+  };
+  Harness first(describe(before));
+  first.push({"a", 1}, EventTime{1000});
+  Harness second(describe(after), {.restored = first.snapshot()});
+  if (second.status()) return "";
+  EXPECT_EQ(second.status().error().code, Errc::state_mismatch);
+  return second.status().error().message;
+}
+
+TEST(Restore, of_windows_that_are_kept_in_another_way_names_the_settings_that_decide_it) {
+  const auto plain = [](auto keyed) { return keyed.window(Tumbling::of(3s)); };
+  const auto patient = [](auto keyed) {
+    return keyed.window(Tumbling::of(3s)).allowed_lateness(1s);
+  };
+  const auto sliding = [](auto keyed) { return keyed.window(Sliding::of(3s, 1s)); };
+  const auto counted = [](auto keyed) {
+    return keyed.window(Tumbling::of(3s)).trigger(CountTrigger{5});
+  };
+  const std::string what_decides =
+      "how they are kept follows from the windows, allowed_lateness, the trigger, the evictor and "
+      "the aggregate or function (also from whether that can merge): leave those as they were, or "
+      "give the step another name";
+  EXPECT_EQ(said_to_change(plain, patient),
+            "what is restored of 'sum' is of windows that were kept in another way ('windows'): " +
+                what_decides);
+  EXPECT_EQ(said_to_change(patient, plain),
+            "what is restored of 'sum' is of windows that were kept in another way ('open "
+            "windows'): " +
+                what_decides);
+  EXPECT_EQ(said_to_change(sliding, plain),
+            "what is restored of 'sum' is of windows that were kept in another way ('slices', "
+            "'window pattern'): " +
+                what_decides);
+  const std::string other_trigger = said_to_change(patient, counted);
+  EXPECT_NE(other_trigger.find("but what is restored is windows of"), std::string::npos);
+  EXPECT_NE(other_trigger.find(what_decides), std::string::npos) << other_trigger;
+  EXPECT_EQ(said_to_change(patient, patient), "");
 }
 
 TEST(Restore, of_another_type_says_what_it_was) {
