@@ -116,14 +116,14 @@ struct AddRegion {
   [[nodiscard]] std::string region_of(const Access& hit) const {
     std::string region = "unknown";
     std::optional<std::tuple<int, EventTime>> best;
-    for (const auto& [validity, name] : rules.entries()) {
+    rules.for_each([&](const auto& validity, const std::string& name) {
       const auto& [from, network] = validity;
-      if (from > hit.at || !network.contains(hit.address)) continue;
+      if (from > hit.at || !network.contains(hit.address)) return;
       const std::tuple rank{network.prefix_length, from};
-      if (best && *best >= rank) continue;
+      if (best && *best >= rank) return;
       best = rank;
       region = name;
-    }
+    });
     return region;
   }
 };
