@@ -118,7 +118,6 @@ class OperatorChain {
     std::size_t position = 0;   // first row of the slot's batch not processed
     std::size_t call_rows = 0;  // rows per call, adapted to the user function's speed
     std::uint32_t open_inputs = 0;
-    bool end_seen = false;   // on_end_of_input done for the slot's element
     bool finishing = false;  // finish() is due or under way
     bool ended = false;
     bool waits_outside = false;  // returned `blocked`
@@ -151,7 +150,6 @@ class OperatorChain {
   TaskMetrics* metrics_;
   BatchPtr consumed_;
   std::deque<Snapshot> snapshots_;  // of barriers that have passed some operators or all
-  std::vector<KeyHash> hashes_;
 };
 
 }  // namespace weir
