@@ -355,8 +355,7 @@ struct Rules {
     std::map<std::string, int> in_order;
     rules.for_each([&](const std::string& name, int limit) { in_order.emplace(name, limit); });
     std::string text;
-    for (const auto& [name, limit] : in_order)
-      text += name + "=" + std::to_string(limit) + " ";
+    for (const auto& [name, limit] : in_order) text += name + "=" + std::to_string(limit) + " ";
     ctx.emit(text);
   }
   void on_element2(const Rule& rule, Context<std::string>&) {

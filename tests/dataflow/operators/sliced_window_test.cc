@@ -20,6 +20,7 @@
 #include "dataflow/window/sliding.h"
 #include "dataflow/window/triggers/event_time_trigger.h"
 #include "state/redistribution.h"
+#include "tests/dataflow/operators/snapshot_groups.h"
 
 namespace weir {
 namespace {
@@ -88,13 +89,9 @@ class WindowedRun {
   }
   [[nodiscard]] std::size_t state_bytes() const {
     std::size_t total = 0;
-    for (const auto& [node, parts] : harness_->snapshot()) {
-      for (const RestoredState& part : parts) {
-        for (const RestoredKeyedState& state : part.keyed) {
-          for (const auto& [group, bytes] : state.groups) total += bytes.size();
-        }
-      }
-    }
+    for_each_group(harness_->snapshot(), [&](const StateDescriptor& /*state*/, const Bytes& bytes) {
+      total += bytes.size();
+    });
     return total;
   }
 
