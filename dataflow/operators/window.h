@@ -56,11 +56,10 @@ class WindowOperator final : public Operator {
   [[nodiscard]] Result<void> open(const OperatorContext& context) override {
     context_ = &context;
     watermark_ = context.watermark;
-    // No member of a function can have a name with a space.
+    // A name with a space, which no member of the window's function can have.
     auto table = context.state->keyed<K, Open>("open windows", StateKind::windows);
     if (!table) return table.error();
     table_ = *std::move(table);
-    watermark_ = context.watermark;
     TableCursor cursor;
     table_->walk(cursor, [this](const K& key, const Open& open) {
       if (open.event_alarm.is_set)
@@ -146,8 +145,12 @@ class WindowOperator final : public Operator {
     if (domain_ == TimeDomain::processing) return window.max_time();
     return window.max_time() + settings_.allowed_lateness;
   }
-  [[nodiscard]] bool is_over(const Window& window) const {
-    return domain_ == TimeDomain::event && !is_global(window) && over_at(window) <= watermark_;
+  [[nodiscard]] bool is_over(const Window& window, EventTime watermark) const {
+    return domain_ == TimeDomain::event && !is_global(window) && over_at(window) <= watermark;
+  }
+  // Of a key's group: after a restore it may be ahead of the others.
+  [[nodiscard]] EventTime watermark_of(KeyHash hash) const {
+    return std::max(watermark_, context_->reached.ahead(hash));
   }
 
   template <TimeDomain domain>
@@ -302,11 +305,11 @@ class WindowOperator final : public Operator {
   }
 
   void on_event_time(W& w, EventTime time, const Subject& subject) {
-    TriggerContext context = trigger_context(w);
+    TriggerContext context = trigger_context(w, subject.hash);
     apply(trigger_detail::on_event_time(trigger_, time, context, w.trigger), w, subject);
   }
   void on_processing_time(W& w, ProcessingTime time, const Subject& subject) {
-    TriggerContext context = trigger_context(w);
+    TriggerContext context = trigger_context(w, subject.hash);
     apply(trigger_detail::on_processing_time(trigger_, time, context, w.trigger), w, subject);
   }
 
@@ -316,6 +319,7 @@ class WindowOperator final : public Operator {
   bool take(const T& value, KeyHash hash, EventTime record_time, Outputs& out) {
     const EventTime time = domain_ == TimeDomain::processing ? EventTime{now_.ms} : record_time;
     const auto& key = std::invoke(selector_, value);
+    const EventTime watermark = watermark_of(hash);
     windows_.clear();
     assigner_.assign(value, time, windows_);
     Open* open = nullptr;
@@ -326,7 +330,7 @@ class WindowOperator final : public Operator {
         bad_window_ = window;
         return false;
       }
-      if (is_over(window) && !(merging && touches_open(window, hash, key))) continue;
+      if (is_over(window, watermark) && !(merging && touches_open(window, hash, key))) continue;
       if (open == nullptr) {
         open = &table_->find_or_insert(hash, key);
         near = open->size();
@@ -337,7 +341,7 @@ class WindowOperator final : public Operator {
       contents_.add(w.contents, value, record_time);
       w.has_contents = true;
       const Subject subject{key, hash, out};
-      TriggerContext context = trigger_context(w);
+      TriggerContext context = trigger_context(w, hash);
       const TriggerResult result =
           trigger_detail::on_element(trigger_, value, time, context, w.trigger);
       if (result != TriggerResult::continue_) apply(result, w, subject);
@@ -349,16 +353,17 @@ class WindowOperator final : public Operator {
       }
     }
     if (!entered) {
-      drop_if_late(value, time, record_time, out);
+      drop_if_late(value, time, record_time, watermark, out);
     } else if (open->empty()) {
       table_->erase(hash, key);
     }
     return true;
   }
 
-  void drop_if_late(const T& value, EventTime time, EventTime record_time, Outputs& out) {
+  void drop_if_late(const T& value, EventTime time, EventTime record_time, EventTime watermark,
+                    Outputs& out) {
     const bool is_late =
-        domain_ == TimeDomain::event && time + settings_.allowed_lateness <= watermark_;
+        domain_ == TimeDomain::event && time + settings_.allowed_lateness <= watermark;
     if (!is_late) return;  // the assigner has no window for it
     if (!settings_.late) {
       ++context_->metrics->late_records_dropped;
@@ -442,17 +447,17 @@ class WindowOperator final : public Operator {
 
   // --- firing ---
 
-  [[nodiscard]] TriggerContext trigger_context(W& w) {
+  [[nodiscard]] TriggerContext trigger_context(W& w, KeyHash hash) {
     TriggerTimers* timers = nullptr;
     if constexpr (has_other_timers) timers = &w.timers;
-    return {w.window, domain_, watermark_, *context_->clock, w.end, timers};
+    return {w.window, domain_, watermark_of(hash), *context_->clock, w.end, timers};
   }
 
   void apply(TriggerResult result, W& w, const Subject& subject) {
     if (fires(result) && w.has_contents) {
       const bool is_left = contents_.fire(w.contents, w.window, [&](auto&& given) {
         firing_.call(subject.key, subject.hash, w.window, w.per_window,
-                     std::forward<decltype(given)>(given), watermark_, subject.out);
+                     std::forward<decltype(given)>(given), watermark_of(subject.hash), subject.out);
       });
       if (!is_left) w.clear_contents();
     }

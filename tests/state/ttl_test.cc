@@ -207,6 +207,39 @@ TEST(Ttl, reading_an_entry_of_a_map_keeps_that_alone_if_that_is_asked_for) {
   EXPECT_TRUE(bound.at(130).is_empty());
 }
 
+TEST(Ttl, an_expired_entry_of_a_map_can_be_seen_once_and_takes_no_other_with_it) {
+  BoundState<Map> bound{seen_once};
+  bound.at(0).put("x", 1);
+  bound.at(0).put("y", 2);
+  EXPECT_EQ(*bound.at(120).get("x"), 1);
+  EXPECT_EQ(bound.at(120).get("x"), nullptr);
+  const int* other = bound.at(120).get("y");
+  ASSERT_NE(other, nullptr);
+  EXPECT_EQ(*other, 2);
+  EXPECT_TRUE(bound.at(120).is_empty());
+}
+
+TEST(Ttl, what_has_expired_of_a_list_that_is_added_to_is_not_read) {
+  BoundState<List> bound{on_write};
+  bound.at(0).add(1);
+  bound.at(120).add(2);
+  EXPECT_EQ(bound.at(120).get(), (Values{2}));
+}
+
+// Within the time that a test has, if each call looks at one entry, and not at all of the key.
+TEST(Ttl, a_key_with_many_entries_is_as_fast_as_one_with_few) {
+  constexpr int entries = 200'000;
+  BoundState<MapState<int, int>> map{on_read};
+  BoundState<List> list{on_write};
+  for (int i = 0; i < entries; ++i) {
+    map.at(i / 5000).put(i, i);
+    list.at(i / 5000).add(i);
+    ASSERT_EQ(*map.at(i / 5000).get(i / 2), i / 2);
+    ASSERT_FALSE(map.at(i / 5000).is_empty());
+  }
+  EXPECT_EQ(list.at(entries / 5000).get().size(), static_cast<std::size_t>(entries));
+}
+
 TEST(Ttl, folded_values_begin_anew_when_they_have_expired) {
   struct Total {
     using Accumulator = int;
