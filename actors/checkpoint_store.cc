@@ -36,18 +36,23 @@ void CheckpointStore::discard(const DiscardCheckpoint& request) {
 }
 
 void CheckpointStore::find(const FindCheckpoint& request) {
-  CheckpointFound answer{request.region, {}, {}, {}};
+  CheckpointFound answer{request.region, {}, {}, {}, {}};
   auto found = latest_whole(*storage_, job_directory(job_), request.damaged);
   if (!found) {
     answer.error = found.error();
   } else {
     for (const PassedOver& passed : found->passed_over) {
-      const auto id = checkpoint_of(passed.directory.substr(passed.directory.rfind('/') + 1));
+      const auto id = checkpoint_of_path(passed.directory);
       if (!id || *id > request.completed) continue;  // it was never complete, and is not missed
       answer.passed_over.push_back(passed.directory +
                                    " is not restored from: " + passed.reason.message);
     }
-    if (found->checkpoint) answer.directory = found->checkpoint->directory;
+    if (found->checkpoint) {
+      answer.directory = found->checkpoint->directory;
+      for (const OperatorInManifest& op : found->checkpoint->manifest.operators) {
+        if (!op.committables.empty()) answer.sinks.push_back(op.name);
+      }
+    }
   }
   self_->send(job_manager_, std::move(answer));
 }

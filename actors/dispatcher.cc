@@ -56,6 +56,7 @@ void Dispatcher::begin(DispatcherHandle::base* self, const EngineContext& engine
 JobSubmitted Dispatcher::submit(const SubmitJob& submission) {
   if (const auto consistent = check_consistent(submission.graph); !consistent)
     return {consistent.error()};
+  if (const auto sound = submission.settings.check(); !sound) return {sound.error()};
   if (const std::size_t bytes = remote_message_bytes(submission); bytes > submission_bytes_max) {
     return {Error{Errc::too_large, "the submission has " + size_text(bytes) + ": at most " +
                                        size_text(submission_bytes_max) + " are possible"}};

@@ -24,6 +24,8 @@ class FaultInjection {
   }
   // Whether state is written later than it could be, as by a slow disk.
   [[nodiscard]] virtual bool delays_writing() { return false; }
+  // Whether the storage of checkpoints says nothing when it is asked for the last one, as one that hangs.
+  [[nodiscard]] virtual bool loses_found_checkpoints() { return false; }
   // Whether a deployment is sent twice, as a retry would.
   [[nodiscard]] virtual bool duplicates(const DeployTasks&) { return false; }
   // Planted bugs, which the simulation must find: a TaskHost that deploys again what it has deployed; a ResourceManager

@@ -21,7 +21,7 @@ SnapshotTaskId id_of(TaskId task) {
 JobEnd end_of(JobState state) {
   if (state == JobState::finished) return JobEnd::finished;
   return state == JobState::failed || state == JobState::failing ? JobEnd::failed
-                                                                 : JobEnd::cancelled;
+                                                                 : JobEnd::canceled;
 }
 
 }  // namespace
@@ -49,7 +49,6 @@ JobCheckpoints::JobCheckpoints(RegionExecution::Job& job, JobManager& job_manage
 }
 
 Result<void> JobCheckpoints::open() {
-  WEIR_TRY(settings_.check());
   auto storage = checkpoint_storage(*job_->engine, settings_);
   if (!storage) return storage.error();
   storage_ = *std::move(storage);
@@ -79,13 +78,12 @@ void JobCheckpoints::on_failed(const std::vector<VertexId>& region, const Error&
     acknowledged_.erase({task.vertex, task.subtask});
   }
   last_.reset();
-  if (last_taken_) {  // its id, which the coordinator does not know of, is not used again
-    CheckpointPast past{{last_taken_->value + 1}, {}};
-    if (completed_.value > 0) past.completed.push_back(completed_);
-    coordinator_.emplace(settings_, participants_, std::move(past));
-    last_taken_.reset();
-  }
   perform(coordinator_->on_region_failed(tasks, cause, now()));
+}
+
+void JobCheckpoints::on_ending() {
+  last_.reset();
+  perform(coordinator_->on_shutdown(now()));
 }
 
 void JobCheckpoints::on_task_finished(TaskId task) {
@@ -162,6 +160,7 @@ void JobCheckpoints::on_stored(const CheckpointStored& stored) {
 
 void JobCheckpoints::take_stored(const CheckpointStored& stored) {
   if (stored.checkpoint == last_) {
+    storage_due_.reset();
     last_.reset();
     if (stored.error) {
       job_manager_->note(std::string(last_checkpoint), *stored.error);
@@ -183,7 +182,27 @@ void JobCheckpoints::take_stored(const CheckpointStored& stored) {
 
 void JobCheckpoints::on_time() {
   wake_at_.reset();
+  if (storage_due_ && *storage_due_ <= now().monotonic) give_up_on_storage();
   perform(coordinator_->on_time(now()));
+}
+
+// An ordinary checkpoint that is not stored in time is the coordinator's to give up.
+void JobCheckpoints::await_storage() {
+  storage_due_ = now().monotonic + settings_.timeout;
+  wake_when_due();
+}
+
+void JobCheckpoints::give_up_on_storage() {
+  storage_is_silent_ = true;
+  storage_due_.reset();
+  last_.reset();
+  looking_.clear();
+  const Error error{Errc::timeout, storage_->root() +
+                                       " (--checkpoint-dir) has not answered within " +
+                                       std::to_string(settings_.timeout.count() / 1000) + " s"};
+  job_manager_->note("checkpoints", error);
+  if (job_manager_->is_ending()) return job_manager_->leave_output();
+  job_manager_->fail_job(error);
 }
 
 CheckpointId JobCheckpoints::next_of(TaskId task) const {
@@ -194,20 +213,23 @@ CheckpointId JobCheckpoints::next_of(TaskId task) const {
 // It is made by hand: no task is left that could take part.
 void JobCheckpoints::store_last() {
   checkpoint::Store store;
-  store.id = coordinator_->next_id();
+  store.id = coordinator_->take_id();
   store.triggered = job_->engine->clock->processing_time();
   for (const auto& [task, name] : participants_.tasks) store.finished.insert(task);
-  last_ = last_taken_ = store.id;
+  last_ = store.id;
+  await_storage();
   write(std::move(store));
 }
 
 void JobCheckpoints::find_restore_point(RegionIndex region) {
+  if (storage_is_silent_) return job_manager_->leave_output();
   looking_.push_back(region);
+  await_storage();
   look_for_those_waiting();
 }
 
 void JobCheckpoints::on_damaged(const std::string& directory, const Error& error) {
-  const auto id = checkpoint_of(directory.substr(directory.rfind('/') + 1));
+  const auto id = checkpoint_of_path(directory);
   if (id) damaged_.emplace(*id, error);
 }
 
@@ -219,6 +241,8 @@ void JobCheckpoints::look_for_those_waiting() {
 }
 
 void JobCheckpoints::on_found(const CheckpointFound& found) {
+  if (job_->engine->faults != nullptr && job_->engine->faults->loses_found_checkpoints()) return;
+  if (looking_.empty()) storage_due_.reset();
   passed_over_.clear();
   for (const std::string& reason : found.passed_over) {
     job_manager_->note("restore", {Errc::corrupt_data, reason});
@@ -227,7 +251,7 @@ void JobCheckpoints::on_found(const CheckpointFound& found) {
   // A job that ends looks for what is to be committed before its output is removed.
   if (found.error && !job_manager_->is_ending()) return job_manager_->fail_job(*found.error);
   if (found.error) job_manager_->note("restore", *found.error);
-  const auto id = checkpoint_of(found.directory.substr(found.directory.rfind('/') + 1));
+  const auto id = checkpoint_of_path(found.directory);
   if (const auto sink =
           job_manager_->find_sink_ahead_of(found.region, id.value_or(CheckpointId{0}));
       sink && !job_manager_->is_ending()) {
@@ -241,6 +265,10 @@ void JobCheckpoints::on_found(const CheckpointFound& found) {
   if (job_->engine->faults != nullptr && job_->engine->faults->restores_the_one_before() &&
       completed_.value > 1) {
     directory = checkpoint_directory(job_->submission.job, {completed_.value - 1});
+  }
+  for (const JobNode& node : job_->submission.graph.nodes) {
+    const bool has_some = std::ranges::find(found.sinks, node.name) != found.sinks.end();
+    if (id && has_some) job_manager_->pending_commits().on_restored(node.id, *id);
   }
   job_manager_->start_again(found.region, directory);
 }
@@ -260,8 +288,7 @@ void JobCheckpoints::end(JobState state) {
 }
 
 bool JobCheckpoints::outlives(JobState end) const {
-  const bool has_any = has_completed() || being_stored_ > 0;
-  return has_any && outlives_job(settings_.externalized, end_of(end));
+  return has_completed() && outlives_job(settings_.externalized, end_of(end));
 }
 
 CheckpointOverview JobCheckpoints::overview() const {
@@ -272,14 +299,15 @@ CheckpointOverview JobCheckpoints::overview() const {
 }
 
 void JobCheckpoints::perform(CheckpointActions actions) {
-  for (const CheckpointAction& action : actions) {
-    std::visit([this](const auto& one) { perform_one(one); }, action);
+  for (CheckpointAction& action : actions) {
+    std::visit([this](auto& one) { perform_one(one); }, action);
   }
   wake_when_due();
 }
 
 void JobCheckpoints::wake_when_due() {
-  const auto due = coordinator_->next_wake();
+  auto due = coordinator_->next_wake();
+  if (storage_due_ && (!due || *storage_due_ < *due)) due = storage_due_;
   if (!due || (wake_at_ && *wake_at_ <= *due)) return;
   wake_at_ = due;
   const auto now = job_->engine->clock->now();
@@ -308,8 +336,8 @@ void JobCheckpoints::perform_one(const checkpoint::Abort& abort) {
   });
 }
 
-void JobCheckpoints::perform_one(const checkpoint::Store& store) {
-  write(store);
+void JobCheckpoints::perform_one(checkpoint::Store& store) {
+  write(std::move(store));
 }
 
 // What tasks have prepared is kept by the JobManager, also that of checkpoints that were given up.
@@ -343,6 +371,7 @@ void JobCheckpoints::commit(CheckpointId checkpoint) {
     for (const NodeId sink : execution.sinks()) {
       auto committables = job_manager_->pending_commits().up_to(sink, checkpoint);
       if (committables.empty()) continue;
+      job_manager_->pending_commits().on_committing(sink, checkpoint);
       execution.send_to_coordinators(
           CommitOutput{execution.attempt(), sink, checkpoint, std::move(committables)});
     }

@@ -28,6 +28,8 @@ class JobCheckpoints {
   [[nodiscard]] Result<void> open();
   void on_running(const std::vector<VertexId>& region);
   void on_failed(const std::vector<VertexId>& region, const Error& cause);
+  // The job ends: nothing is completed any more.
+  void on_ending();
   void on_task_finished(TaskId task);
   void on_coordinator_snapshot(const CoordinatorSnapshot& snapshot);
   void on_acknowledged(const AcknowledgeCheckpoint& acknowledgement);
@@ -57,11 +59,13 @@ class JobCheckpoints {
   void perform_one(const checkpoint::Trigger& trigger);
   void perform_one(const checkpoint::DropTrigger& dropped);
   void perform_one(const checkpoint::Abort& abort);
-  void perform_one(const checkpoint::Store& store);
+  void perform_one(checkpoint::Store& store);
   void perform_one(const checkpoint::Complete& complete);
   void perform_one(const checkpoint::Discard& discard);
   void perform_one(const checkpoint::FailJob& failure);
   void inject_barriers(std::optional<TaskId> just_finished = {});
+  void await_storage();
+  void give_up_on_storage();
   void wake_when_due();
   void write(checkpoint::Store content);
   void look_for_those_waiting();
@@ -79,9 +83,11 @@ class JobCheckpoints {
   SnapshotPlan plan_;
   std::map<TaskId, CheckpointId> acknowledged_;  // the last one of each task
   CheckpointId completed_{0};
-  std::optional<CheckpointId> last_taken_;  // by store_last(), whether it is stored yet or not
-  std::optional<CheckpointId> last_;        // that store_last() has begun
-  std::optional<MonotonicTime> wake_at_;    // a reminder is under way
+  std::optional<CheckpointId> last_;      // that store_last() has begun
+  std::optional<MonotonicTime> wake_at_;  // a reminder is under way
+  bool storage_is_silent_ = false;
+  std::optional<MonotonicTime>
+      storage_due_;  // the job cannot go on before the storage has answered
   std::uint32_t being_stored_ = 0;
   std::map<CheckpointId, Error> damaged_;
   std::string passed_over_;           // when a checkpoint was looked for last

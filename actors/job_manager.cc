@@ -142,11 +142,12 @@ void JobManager::cancel() {
 
 void JobManager::begin_ending(JobState state) {
   ending_ = state;
+  if (checkpoints_) checkpoints_->on_ending();
+  // First those that wait for their restart: the end of one of the others may be the end of the job.
   for (Region& region : regions_) {
-    const bool waits_for_restart = region.ended && region.restart_after;
-    region.execution->cancel();
-    if (waits_for_restart && leaves_output(region)) remove_output(region);
+    if (region.ended && region.restart_after && leaves_output(region)) remove_output(region);
   }
+  for (Region& region : regions_) region.execution->cancel();
   end_job_if_over();
 }
 
@@ -162,6 +163,13 @@ void JobManager::remove_output(Region& region) {
   region.removes_output = region.restarting = true;
   region.execution->release_hosts();
   set_deadline(JobDeadline::Kind::restart, Duration{0}, region.execution->attempt());
+}
+
+void JobManager::leave_output() {
+  for (Region& region : regions_) {
+    if (!region.execution->removes_output()) region.removes_output = false;
+  }
+  end_job_if_over();
 }
 
 // The rest of the job is cancelled; it failed.
@@ -185,6 +193,12 @@ RegionExecution* JobManager::find(AttemptId attempt) {
       return region.execution.get();
   }
   return nullptr;
+}
+
+bool JobManager::runs(AttemptId attempt, TaskId task) {
+  const RegionExecution* execution = find(attempt);
+  return execution != nullptr && execution->graph().knows(task) &&
+         !is_terminal(execution->graph().state_of(task));
 }
 
 const JobManager::Region& JobManager::region_of(TaskId task) const {
@@ -211,10 +225,13 @@ std::optional<std::string> JobManager::find_sink_ahead_of(RegionIndex region,
 
 // ---- Slots ----------------------------------------------------------------------------------------------------------
 
-void JobManager::ask_for_slots(RegionExecution& execution) {
+Duration JobManager::slot_timeout_of(const RegionExecution& execution) const {
   const Duration of_job = job_.submission.settings.slot_timeout;
-  const Duration timeout =
-      execution.removes_output() ? std::min(of_job, slots_to_remove_output_timeout) : of_job;
+  return execution.removes_output() ? std::min(of_job, slots_to_remove_output_timeout) : of_job;
+}
+
+void JobManager::ask_for_slots(RegionExecution& execution) {
+  const Duration timeout = slot_timeout_of(execution);
   Region& region = region_of(execution);
   region.waits_for_slots = true;
   region.slots_deadline = job_.engine->clock->processing_time() + timeout;
@@ -280,10 +297,7 @@ void JobManager::on_host_report(const TaskHostReport& report) {
   if (execution == nullptr) return;
   execution->beat(report.host);
   for (const TaskReport& of_task : report.tasks) {
-    const auto found = reports_.find(of_task.task);
-    if (found != reports_.end() && execution->graph().knows(of_task.task) &&
-        !is_terminal(execution->graph().state_of(of_task.task)))
-      found->second = of_task;
+    if (runs(report.attempt, of_task.task)) reports_.at(of_task.task) = of_task;
   }
   printed_.append(report.printed, report.printed_dropped);
 }
@@ -304,8 +318,7 @@ void JobManager::on_task_changed(const TaskChanged& change) {
   RegionExecution* execution = find(change.attempt);
   if (execution == nullptr || !execution->graph().knows(change.task)) return;
   if (change.report) reports_[change.task] = *change.report;
-  if (change.state == TaskState::finished &&
-      !is_terminal(execution->graph().state_of(change.task))) {
+  if (change.state == TaskState::finished && runs(change.attempt, change.task)) {
     const CheckpointId next = checkpoints_ ? checkpoints_->next_of(change.task) : CheckpointId{1};
     for (const auto& commit : change.commits) {
       keep_commit(commit.node, next, commit.committables);
@@ -349,7 +362,9 @@ void JobManager::allow_commit() {
 }
 
 std::vector<Committable> JobManager::last_commit(NodeId sink) {
-  return pending_commits_.up_to(sink, {std::numeric_limits<std::uint64_t>::max()});
+  constexpr CheckpointId last{std::numeric_limits<std::uint64_t>::max()};
+  pending_commits_.on_committing(sink, last);
+  return pending_commits_.up_to(sink, last);
 }
 
 bool JobManager::keeps_output(RegionExecution& execution) {
@@ -367,20 +382,33 @@ bool JobManager::output_is_needed(const Region& region) const {
 
 // Once per failure, and before what it has written is given up.
 void JobManager::decide(Region& region) {
-  if (std::exchange(region.decided, true)) return;
+  if (std::exchange(region.decided, true) || ending_) return;
   const ExecutionGraph& graph = region.execution->graph();
-  if (ending_ || !graph.error() || graph.tasks_given_up() || !is_recoverable(*graph.error()))
-    return;
+  if (!graph.error()) return;
+  if (may_restart(region)) region.restart_after = restarts_->on_failure(job_.engine->clock->now());
+  if (!checkpoints_) return;
+  // A checkpoint that is still being stored must not count any more: it refers to what may be removed now.
+  if (region.restart_after) {
+    checkpoints_->on_failed(region.vertices, *graph.error());
+  } else {
+    checkpoints_->on_ending();
+  }
+}
+
+bool JobManager::may_restart(const Region& region) {
+  const ExecutionGraph& graph = region.execution->graph();
+  const Error& error = *graph.error();
+  if (graph.tasks_given_up() || !is_recoverable(error)) return false;
   // Who has never had its slots has nothing to come back to.
-  if (graph.error()->code == Errc::not_enough_slots && region.number == 1) return;
+  if (error.code == Errc::not_enough_slots && region.number == 1) return false;
   // What the checkpoint refers to is not as it was, and will not be.
   const bool cannot_begin = !restore_from_.empty() && !region.has_run;
-  if (cannot_begin && is_of_files(*graph.error())) return;
-  if (graph.error()->code == Errc::checkpoint_damaged) {
-    if (region.restored_from == restore_from_) return;  // it has no other
-    checkpoints_->on_damaged(region.restored_from, *graph.error());
+  if (cannot_begin && is_of_files(error)) return false;
+  if (error.code == Errc::checkpoint_damaged) {
+    if (region.restored_from == restore_from_) return false;  // it has no other
+    checkpoints_->on_damaged(region.restored_from, error);
   }
-  region.restart_after = restarts_->on_failure(job_.engine->clock->now());
+  return true;
 }
 
 void JobManager::on_ended(RegionExecution& execution) {
@@ -407,7 +435,6 @@ void JobManager::on_ended(RegionExecution& execution) {
         for (const NodeId node : job_.submission.graph.vertex(vertex).stages)
           pending_commits_.forget(node);
       }
-      if (checkpoints_) checkpoints_->on_failed(region.vertices, *graph.error());
       execution.release_hosts();
       // Once its hosts are gone, so that no two attempts write at once; they are not waited for without end.
       set_deadline(JobDeadline::Kind::hosts_gone, hosts_gone_timeout, execution.attempt());
@@ -496,10 +523,9 @@ void JobManager::on_deadline(const JobDeadline& deadline) {
     case JobDeadline::Kind::slots: {
       if (!region.waits_for_slots) return;
       region.waits_for_slots = false;
-      const Error error{Errc::not_enough_slots, "no resources: the job waited " +
-                                                    seconds(job_.submission.settings.slot_timeout) +
-                                                    " for " + waiting_for_ +
-                                                    "; add slots or lower --parallelism"};
+      const Error error{Errc::not_enough_slots,
+                        "no resources: the job waited " + seconds(slot_timeout_of(*execution)) +
+                            " for " + waiting_for_ + "; add slots or lower --parallelism"};
       note(*execution, {}, {}, error);
       return execution->fail(error);
     }
@@ -717,10 +743,10 @@ JobManagerHandle::behavior_type job_manager(JobManagerHandle::stateful_pointer<J
         to_execution(m, [](auto& region, const auto& one) { region.relay(one); });
       },
       [state](const AcknowledgeCheckpoint& m) {
-        if (state->find(m.attempt) != nullptr) state->checkpoints().on_acknowledged(m);
+        if (state->runs(m.attempt, m.task)) state->checkpoints().on_acknowledged(m);
       },
       [state](const DeclineCheckpoint& m) {
-        if (state->find(m.attempt) != nullptr) state->checkpoints().on_declined(m);
+        if (state->runs(m.attempt, m.task)) state->checkpoints().on_declined(m);
       },
       [state](const CheckpointStored& m) { state->checkpoints().on_stored(m); },
       [state](const CheckpointFound& m) { state->checkpoints().on_found(m); },

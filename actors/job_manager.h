@@ -50,7 +50,7 @@ class JobManager : public RegionOwner {
   [[nodiscard]] PrintedRows printed(std::uint64_t from) const { return printed_.read(from); }
   // Requires that the job has checkpoints, as every message about one says.
   [[nodiscard]] JobCheckpoints& checkpoints() { return *checkpoints_; }
-  [[nodiscard]] const PendingCommits& pending_commits() const { return pending_commits_; }
+  [[nodiscard]] PendingCommits& pending_commits() { return pending_commits_; }
   // What a task of the sink has prepared; the job fails if that is too much.
   void keep_commit(NodeId sink, CheckpointId checkpoint, std::vector<Committable> committables);
   template <class Visit>
@@ -63,6 +63,8 @@ class JobManager : public RegionOwner {
   // from where the job began.
   void allow_commit();
   void start_again(RegionIndex index, const std::string& restore_from);
+  // What the job has left hidden stays, for the storage does not say which checkpoint it belongs to.
+  void leave_output();
   void fail_job(const Error& error);
   void note(const std::string& what, const Error& error);
   [[nodiscard]] bool has_finished(TaskId task) const;
@@ -72,6 +74,8 @@ class JobManager : public RegionOwner {
                                                               CheckpointId checkpoint) const;
   // The execution that a message is about; null if that is over.
   [[nodiscard]] RegionExecution* find(AttemptId attempt);
+  // Whether this attempt of the task is the latest and has not ended.
+  [[nodiscard]] bool runs(AttemptId attempt, TaskId task);
 
   void note(const RegionExecution& region, const std::string& task, const std::string& node,
             const Error& error) override;
@@ -120,6 +124,8 @@ class JobManager : public RegionOwner {
   void remove_output(Region& region);
   [[nodiscard]] bool output_is_needed(const Region& region) const;
   void decide(Region& region);
+  [[nodiscard]] bool may_restart(const Region& region);
+  [[nodiscard]] Duration slot_timeout_of(const RegionExecution& execution) const;
   void fill_waiting_regions();
   void end_job_if_over();
   void commit_if_all_finished();

@@ -6,6 +6,17 @@
 
 namespace weir {
 
+Result<void> JobSettings::check() const {
+  for (const Duration timeout : {slot_timeout, deploy_timeout, cancel_timeout}) {
+    if (timeout < Duration{0} || timeout > duration_max) {
+      return Error{Errc::bad_option, "a timeout of the job is " + std::to_string(timeout.count()) +
+                                         " ms: give at least 0, and at most 3650d"};
+    }
+  }
+  WEIR_TRY(checkpoints.check());
+  return weir::check(restarts);
+}
+
 std::string_view name_of(JobState state) {
   switch (state) {
     case JobState::initializing:

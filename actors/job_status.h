@@ -74,6 +74,8 @@ struct JobSettings {
   RestartSettings restarts = {};
   // The directory of a checkpoint to begin from, or of its job; empty: begin anew. A path, or within the job's storage.
   std::string restore_from = {};
+
+  [[nodiscard]] Result<void> check() const;  // Errc::bad_option
 };
 
 // One exchange of a task at one moment: what it puts out on one edge of the job.

@@ -563,6 +563,7 @@ struct FindCheckpoint {
 struct CheckpointFound {
   RegionIndex region;
   std::string directory;                 // empty: there is none
+  std::vector<std::string> sinks;        // that have something to commit in it
   std::vector<std::string> passed_over;  // why newer ones were not taken, a sentence each
   std::optional<Error> error;
 };

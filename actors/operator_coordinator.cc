@@ -45,7 +45,7 @@ Result<void> OperatorCoordinator::open_enumerator(const LogicalNode& node) {
 Result<void> OperatorCoordinator::open_committer(const LogicalNode& node) {
   committer_ = node.make_committer();
   if (committer_ == nullptr) return {};
-  if (deployment_.restore) {
+  if (deployment_.restore.knows(node.name)) {
     WEIR_TRY(committer_->restore(deployment_.restore.committables(node.name)));
   } else if (deployment_.again) {
     WEIR_TRY(committer_->restore({}));

@@ -19,6 +19,7 @@ class PendingCommits {
  public:
   // Of the barrier of `checkpoint`, or of a task that has finished after it: the next one covers that.
   void add(NodeId sink, CheckpointId checkpoint, std::vector<Committable> committables) {
+    if (committables.empty()) return;  // as of most sinks at most checkpoints
     auto& all = by_sink_[sink][checkpoint];
     std::ranges::move(committables, std::back_inserter(all));
   }
@@ -43,19 +44,26 @@ class PendingCommits {
     return committables;
   }
 
-  // They are visible.
-  void on_committed(NodeId sink, CheckpointId checkpoint) {
+  // A committer makes them visible; whether it has, may remain unknown.
+  void on_committing(NodeId sink, CheckpointId checkpoint) {
     const auto found = by_sink_.find(sink);
     if (found == by_sink_.end()) return;
     const auto end = found->second.upper_bound(checkpoint);
-    for (auto of_checkpoint = found->second.begin(); of_checkpoint != end; ++of_checkpoint) {
-      if (of_checkpoint->second.empty()) continue;
-      visible_[sink] = std::max(visible_[sink], of_checkpoint->first);
-    }
-    found->second.erase(found->second.begin(), end);
+    if (end != found->second.begin()) on_restored(sink, std::prev(end)->first);
   }
-  // The first checkpoint that covers all that is visible; 0 if nothing is. Whoever begins from an earlier one would commit
-  // it again.
+  // The same of what this checkpoint brings.
+  void on_restored(NodeId sink, CheckpointId checkpoint) {
+    visible_[sink] = std::max(visible_[sink], checkpoint);
+  }
+  // They are visible.
+  void on_committed(NodeId sink, CheckpointId checkpoint) {
+    on_committing(sink, checkpoint);
+    const auto found = by_sink_.find(sink);
+    if (found != by_sink_.end())
+      found->second.erase(found->second.begin(), found->second.upper_bound(checkpoint));
+  }
+  // The first checkpoint that covers all that may be visible; 0 if nothing is. Whoever begins from an earlier one would
+  // commit it again.
   [[nodiscard]] CheckpointId visible_up_to(NodeId sink) const {
     const auto found = visible_.find(sink);
     return found == visible_.end() ? CheckpointId{0} : found->second;

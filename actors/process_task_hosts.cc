@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actors/blocking_request.h"
+#include "actors/task_process.h"
 #include "base/options.h"
 #include "base/random.h"
 
@@ -222,9 +223,19 @@ Result<ChildSpec> ProcessTaskHosts::prepare(const StartTaskHost& request) {
   // Elsewhere never in a directory of the job's own: what user code wrote there by a relative path would go with it.
   spec.working_directory =
       start.in_clients_directory ? fs::path(request.program.working_directory) : fs::path("/");
-  if (options_.memory_bytes_per_slot > 0)
-    spec.memory_limit_bytes =
-        options_.memory_bytes_per_slot * request.slots / std::max(1U, request.sharers);
+  if (options_.memory_bytes_per_slot == 0) return spec;
+  const std::uint64_t limit =
+      options_.memory_bytes_per_slot * request.slots / std::max(1U, request.sharers);
+  if (limit < task_process_bytes_min()) {
+    return Error{
+        Errc::bad_option,
+        "node " + options_.node + " has " + size_text(options_.memory_bytes_per_slot) +
+            " a slot for the " + std::to_string(request.sharers) +
+            " independent pipelines of the job, " + size_text(limit) +
+            " each, and a task process needs at least " + size_text(task_process_bytes_min()) +
+            ": start nodes with more --memory (0: no limit), or make them jobs of their own"};
+  }
+  spec.memory_limit_bytes = limit;
   return spec;
 }
 

@@ -160,12 +160,15 @@ void RegionExecution::on_committed(const OutputCommitted& committed) {
   perform(graph_.on_committed(committed.node, committed.error));
 }
 
-// Whether hosts, coordinators or tasks are still being started.
+void RegionExecution::on_aborted(const OutputAborted& aborted) {
+  removed_.insert(aborted.node);
+  perform(graph_.on_aborted(aborted.node));
+}
+
+// Whether hosts, coordinators or tasks are still being started. How long those take that read their state, nobody knows.
 bool RegionExecution::is_coming_up() const {
-  return graph_.state() == JobState::running && graph_.count(TaskState::created) +
-                                                        graph_.count(TaskState::deploying) +
-                                                        graph_.count(TaskState::initializing) >
-                                                    0;
+  return graph_.state() == JobState::running &&
+         graph_.count(TaskState::created) + graph_.count(TaskState::deploying) > 0;
 }
 
 void RegionExecution::on_deadline(const JobDeadline& deadline) {
@@ -387,8 +390,7 @@ void RegionExecution::perform_one(const Commit&) {
 void RegionExecution::perform_one(const Abort&) {
   // Without coordinators nothing was prepared; without their host nobody is left to remove it.
   const bool possible =
-      coordinators_opened_ && !hosts_.front().lost && !job_->owner->keeps_output(*this);
-  output_removed_ = possible;
+      coordinators_opened_ && hosts_.front().is_alive() && !job_->owner->keeps_output(*this);
   if (possible) set_deadline(JobDeadline::Kind::output, abort_timeout);
   for (const NodeId sink : sinks()) {
     if (possible) {

@@ -73,7 +73,7 @@ class RegionExecution {
   [[nodiscard]] bool hosts_gone() const;
   // Whether output was prepared, by this execution or an earlier one, and is still there.
   [[nodiscard]] bool leaves_output() const {
-    return (begin_.again || coordinators_opened_) && !output_removed_;
+    return (begin_.again || coordinators_opened_) && removed_.size() < sinks().size();
   }
   [[nodiscard]] bool removes_output() const { return begin_.removes_output; }
   // Those that commit.
@@ -99,7 +99,7 @@ class RegionExecution {
   void relay(const SplitAssigned& answer);
   void relay(const InjectBarrier& barrier);
   void on_committed(const OutputCommitted& committed);
-  void on_aborted(const OutputAborted& aborted) { perform(graph_.on_aborted(aborted.node)); }
+  void on_aborted(const OutputAborted& aborted);
   void on_deadline(const JobDeadline& deadline);
   // Whether it was one of its hosts.
   bool on_down(const caf::down_msg& down);
@@ -173,7 +173,7 @@ class RegionExecution {
   std::map<std::uint32_t, HostIndex> host_of_slot_;
   HeartbeatMonitor<HostIndex> heartbeats_;
   bool coordinators_opened_ = false;
-  bool output_removed_ = false;
+  std::set<NodeId> removed_;  // the sinks that have said so
   bool ended_ = false;
   bool told_gone_ = false;
 };

@@ -38,6 +38,10 @@ bool RestorePoint::has_finished(const std::vector<std::string>& operators, Subta
   });
 }
 
+bool RestorePoint::knows(const std::string& operator_name) const {
+  return content_ != nullptr && content_->checkpoint.manifest.find(operator_name) != nullptr;
+}
+
 const Bytes* RestorePoint::coordinator_state(const std::string& operator_name) const {
   if (content_ == nullptr) return nullptr;
   const OperatorInManifest* found = content_->checkpoint.manifest.find(operator_name);

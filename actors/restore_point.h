@@ -33,6 +33,8 @@ class RestorePoint {
   // Whether this subtask of each of the operators had finished; after a change of parallelism, whether all had.
   [[nodiscard]] bool has_finished(const std::vector<std::string>& operators, SubtaskIndex subtask,
                                   std::uint32_t parallelism) const;
+  // Also of an operator without state; false if this is no checkpoint.
+  [[nodiscard]] bool knows(const std::string& operator_name) const;
   // Null if it has none; lives as long as the restore point.
   [[nodiscard]] const Bytes* coordinator_state(const std::string& operator_name) const;
   [[nodiscard]] std::vector<Committable> committables(const std::string& operator_name) const;

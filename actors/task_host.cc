@@ -310,6 +310,11 @@ void TaskHost::on_down(const caf::down_msg& down) {
   }
   const Error error{Errc::actor_lost,
                     "an actor of the job died: " + self_->system().render(down.reason)};
+  // Tasks wait for what it writes.
+  if (state_writer_ && down.source == state_writer_->address()) {
+    log_.error("the writer of state died: " + self_->system().render(down.reason));
+    return self_->quit(down.reason);
+  }
   for (auto& [id, task] : tasks_) {
     if (task.handle->address() != down.source) continue;
     if (task.ended) return;
@@ -414,7 +419,7 @@ void TaskHost::name_stuck_tasks() {
   const std::int64_t now_ns = engine_->clock->now().time_since_epoch().count();
   for (auto& [id, task] : tasks_) {
     const std::int64_t began_ns = task.probe->metrics.step_began_ns.load(std::memory_order_relaxed);
-    if (began_ns == 0 || began_ns == task.reported_step_ns) continue;
+    if (task.ended || began_ns == 0 || began_ns == task.reported_step_ns) continue;
     const std::chrono::nanoseconds held{now_ns - began_ns};
     if (held < limits::stuck_after) continue;
     task.reported_step_ns = began_ns;

@@ -12,19 +12,10 @@
 
 #include "actors/launch.h"
 #include "apps/access_log.h"
+#include "apps/network.h"
 
 using namespace weir;
 using namespace std::chrono_literals;
-
-struct Network {
-  std::uint32_t address = 0;
-  int prefix_length = 0;
-
-  [[nodiscard]] bool contains(std::uint32_t other) const {
-    return prefix_length == 0 || (address ^ other) >> (32 - prefix_length) == 0;
-  }
-  friend bool operator==(const Network&, const Network&) = default;
-};
 
 struct Rule {
   EventTime from;
@@ -51,16 +42,6 @@ static std::optional<EventTime> parse_rule_time(std::string_view text) {
   const auto date = make_date(*year, static_cast<unsigned>(*month), *day);
   if (!date) return std::nullopt;
   return EventTime::of(*date + *time_of_day);
-}
-
-// 10.0.0.0/8
-static std::optional<Network> parse_network(std::string_view text) {
-  const std::size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return std::nullopt;
-  const auto address = parse_address(text.substr(0, slash));
-  const auto length = parse_number(text.substr(slash + 1), 32);
-  if (!address || !length) return std::nullopt;
-  return Network{*address, *length};
 }
 
 static Result<Rule> parse_rule(const TextLine& line) {
@@ -116,14 +97,14 @@ struct AddRegion {
   [[nodiscard]] std::string region_of(const Access& hit) const {
     std::string region = "unknown";
     std::optional<std::tuple<int, EventTime>> best;
-    for (const auto& [validity, name] : rules.entries()) {
+    rules.for_each([&](const auto& validity, const std::string& name) {
       const auto& [from, network] = validity;
-      if (from > hit.at || !network.contains(hit.address)) continue;
+      if (from > hit.at || !network.contains(hit.address)) return;
       const std::tuple rank{network.prefix_length, from};
-      if (best && *best >= rank) continue;
+      if (best && *best >= rank) return;
       best = rank;
       region = name;
-    }
+    });
     return region;
   }
 };

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <fstream>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "actors/launch.h"
 #include "apps/access_log.h"
+#include "apps/network.h"
 
 using namespace weir;
 using namespace std::chrono_literals;
@@ -49,39 +49,35 @@ class Regions {
                                            ": expected network,region such as 10.32.0.0/11,south"};
       }
     }
-    std::ranges::stable_sort(regions.networks_, std::ranges::greater{}, &Network::prefix_length);
+    std::ranges::stable_sort(regions.entries_, std::ranges::greater{},
+                             [](const Entry& entry) { return entry.network.prefix_length; });
     return regions;
   }
 
   [[nodiscard]] std::string region_of(std::uint32_t address) const {
-    for (const Network& network : networks_) {
-      if ((address & network.mask) == network.address) return network.region;
+    for (const auto& [network, region] : entries_) {
+      if (network.contains(address)) return region;
     }
     return "unknown";
   }
 
  private:
-  struct Network {
-    std::uint32_t address;
-    std::uint32_t mask;
-    int prefix_length;
+  struct Entry {
+    Network network;
     std::string region;
   };
 
   bool add(std::string_view line) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     const std::size_t comma = line.find(',');
-    const std::size_t slash = line.find('/');
-    if (comma == std::string_view::npos || slash > comma) return false;
-    const auto address = parse_address(line.substr(0, slash));
-    const auto length = parse_number(line.substr(slash + 1, comma - slash - 1), 32);
-    if (!address || !length) return false;
-    const std::uint32_t mask = *length == 0 ? 0 : ~std::uint32_t{0} << (32 - *length);
-    networks_.push_back({*address & mask, mask, *length, std::string(line.substr(comma + 1))});
+    if (comma == std::string_view::npos) return false;
+    const auto network = parse_network(line.substr(0, comma));
+    if (!network) return false;
+    entries_.push_back({*network, std::string(line.substr(comma + 1))});
     return true;
   }
 
-  std::vector<Network> networks_;
+  std::vector<Entry> entries_;
 };
 
 // Counts visits and distinct addresses.
@@ -110,15 +106,15 @@ struct Visits {
 // Joins hits to the table of networks, which each instance reads for itself when it starts.
 struct JoinRegion {
   std::string path;
-  std::optional<Regions> regions;
+  Regions regions;
 
-  void operator()(const Access& access, Collector<Hit>& out) {
-    if (!regions) {
-      auto read = Regions::read(path);
-      if (!read) throw std::runtime_error(read.error().message);
-      regions = std::move(*read);
-    }
-    out.collect({access.at, access.address, regions->region_of(access.address)});
+  void open(const FunctionContext& /*context*/) {
+    auto read = Regions::read(path);
+    if (!read) throw std::runtime_error(read.error().message);
+    regions = *std::move(read);
+  }
+  void operator()(const Access& access, Collector<Hit>& out) const {
+    out.collect({access.at, access.address, regions.region_of(access.address)});
   }
 };
 

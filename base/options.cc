@@ -66,6 +66,10 @@ Result<Duration> parse_duration(std::string_view text) {
       {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}}};
   const auto ms = parse_with_unit(text, units, "a duration such as 500ms, 10s, 5m, 2h or 1d");
   if (!ms) return ms.error();
+  if (*ms > static_cast<std::uint64_t>(duration_max.count())) {
+    return Error{Errc::bad_option,
+                 "'" + std::string(text) + "' is longer than 3650d, the most there can be"};
+  }
   return Duration{static_cast<std::int64_t>(*ms)};
 }
 

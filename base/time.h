@@ -11,6 +11,8 @@
 namespace weir {
 
 using Duration = std::chrono::milliseconds;
+// The longest that a setting may be, ten years: added to any clock, in any of its units, it does not overflow.
+inline constexpr Duration duration_max = std::chrono::hours(24 * 3650);
 
 // Milliseconds since 1970-01-01T00:00Z, by the records' own account.
 struct EventTime {

@@ -4,10 +4,9 @@
 
 #include <memory>
 
-#include "actors/run.h"
-#include "base/check.h"
 #include "bench/benchmarks.h"
 #include "bench/hash_sink.h"
+#include "bench/timed_run.h"
 #include "dataflow/api/weir.h"
 
 namespace weir::bench {
@@ -29,10 +28,7 @@ Sample run_engine(const Collection<Record>& records, bool exchange) {
   const auto keyed =
       exchange ? timed.key_by(&Record::key) : timed.reinterpret_as_keyed(&Record::key);
   keyed.window(Tumbling::of(Duration{window_ms})).count("count").to("hash", sink);
-  const double begin = seconds_now();
-  const auto result = run(job, {.parallelism = exchange ? 2U : 1U, .max_parallelism = 128});
-  const double seconds = seconds_now() - begin;
-  WEIR_CHECK(result.has_value());
+  const double seconds = seconds_of(job, exchange ? 2 : 1);
   return {static_cast<double>(record_count) / seconds / 1e6, sink.sum->load()};
 }
 

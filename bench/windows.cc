@@ -3,12 +3,11 @@
 #include <memory>
 #include <utility>
 
-#include "actors/run.h"
-#include "base/check.h"
 #include "bench/benchmarks.h"
 #include "bench/hash_sink.h"
 #include "bench/limits/keyed_count.h"
 #include "bench/limits/sessions.h"
+#include "bench/timed_run.h"
 #include "dataflow/api/weir.h"
 #include "dataflow/connectors/index_reader.h"
 #include "dataflow/connectors/listed_splits.h"
@@ -27,15 +26,6 @@ std::uint64_t hash_of_row(const CountRow& row) {
 
 EventTime time_of(const Record& record) {
   return {record.time_ms};
-}
-
-// How long the job takes in one process.
-double seconds_of(Job& job, std::uint32_t parallelism) {
-  const double begin = seconds_now();
-  const auto result = run(job, {.parallelism = parallelism, .max_parallelism = 128});
-  const double seconds = seconds_now() - begin;
-  WEIR_CHECK(result.has_value());
-  return seconds;
 }
 
 double millions_per_second(std::size_t records, double seconds) {

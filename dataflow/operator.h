@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "dataflow/batch.h"
 #include "dataflow/counters.h"
+#include "dataflow/group_watermarks.h"
 #include "dataflow/output.h"
 #include "state/key_groups.h"
 #include "state/state_backend.h"
@@ -61,6 +62,8 @@ struct OperatorContext {
   StateBackend* state = nullptr;
   // Of a keyed operator that goes on from a snapshot: the watermark that it had processed. No earlier one follows.
   EventTime watermark = EventTime::min();
+  // And how far beyond it some of its key groups had come. While the operator is told of a watermark, it is as it was before.
+  GroupWatermarks reached;
   bool strict = false;  // input that does not parse fails the task instead of being counted
   // Says something to the people who run the job: into the log, with the task's name. From any
   // thread.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -54,8 +55,8 @@ struct Abort {
   std::vector<SnapshotTaskId> tasks{};
   friend bool operator==(const Abort&, const Abort&) = default;
 };
-// All that the checkpoint consists of is there: write its manifest, then tell on_stored. The final committables of the
-// tasks in `finished`, and of no others, belong into it.
+// All that the checkpoint consists of is there: write its manifest, then tell on_stored. What sinks have prepared before it
+// and nobody has committed yet belongs into it, also of tasks in `finished`.
 struct Store {
   CheckpointId id{};
   ProcessingTime triggered{};
@@ -158,7 +159,8 @@ class CheckpointCoordinator {
   [[nodiscard]] std::optional<MonotonicTime> next_wake() const;
 
   [[nodiscard]] bool is_active() const;
-  [[nodiscard]] CheckpointId next_id() const { return next_id_; }
+  // Of a checkpoint that is made without the coordinator.
+  [[nodiscard]] CheckpointId take_id() { return std::exchange(next_id_, {next_id_.value + 1}); }
   [[nodiscard]] std::optional<CheckpointId> latest_completed() const;
   // Those under way and the last ones that ended, newest first.
   [[nodiscard]] std::vector<CheckpointStatistics> statistics() const;

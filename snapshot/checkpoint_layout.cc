@@ -19,7 +19,15 @@ std::string job_directory(JobId job) {
 }
 
 std::string checkpoint_directory(JobId job, CheckpointId id) {
-  return job_directory(job) + '/' + std::string(checkpoint_prefix) + std::to_string(id.value);
+  return checkpoint_directory_in(job_directory(job), id);
+}
+
+std::string checkpoint_directory_in(const std::string& job_directory, CheckpointId id) {
+  return job_directory + '/' + std::string(checkpoint_prefix) + std::to_string(id.value);
+}
+
+std::optional<CheckpointId> checkpoint_of_path(std::string_view path) {
+  return checkpoint_of(path.substr(path.rfind('/') + 1));
 }
 
 std::optional<CheckpointId> checkpoint_of(std::string_view name) {

@@ -1,5 +1,7 @@
 #include "snapshot/checkpoint_settings.h"
 
+#include <utility>
+
 namespace weir {
 namespace {
 
@@ -24,6 +26,12 @@ Result<void> CheckpointSettings::check() const {
   }
   if (min_pause < Duration{0}) {
     return bad("--checkpoint-min-pause is " + text_of(min_pause) + ": give 0 or more");
+  }
+  for (const auto& [option, given] :
+       {std::pair{"--checkpoint-interval", interval}, std::pair{"--checkpoint-timeout", timeout},
+        std::pair{"--checkpoint-min-pause", min_pause}}) {
+    if (given > duration_max)
+      return bad(std::string(option) + " is " + text_of(given) + ": give at most 3650d");
   }
   if (max_concurrent == 0) {
     return bad("--max-concurrent-checkpoints is 0: give at least 1");

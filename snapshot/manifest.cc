@@ -18,7 +18,7 @@ Error about(const SnapshotStorage& storage, const std::string& path, const Error
 // The id is in the directory's name too, unless somebody has moved it.
 bool is_where_it_belongs(const StoredCheckpoint& checkpoint) {
   const std::string& directory = checkpoint.directory;
-  const auto id = checkpoint_of(directory.substr(directory.rfind('/') + 1));
+  const auto id = checkpoint_of_path(directory);
   return !id || *id == checkpoint.manifest.id;
 }
 

@@ -94,11 +94,11 @@ class Assembly {
 
 Result<CheckpointManifest> assemble_manifest(
     const SnapshotPlan& plan, checkpoint::Store content,
-    const std::map<std::string, std::vector<Bytes>>& final_committables) {
+    const std::map<std::string, std::vector<Bytes>>& kept_committables) {
   Assembly assembly(plan, std::move(content));
   assembly.add_operators();
   WEIR_TRY(assembly.add_tasks());
-  for (const auto& [name, committables] : final_committables) {
+  for (const auto& [name, committables] : kept_committables) {
     WEIR_TRY(assembly.add(name, committables));
   }
   return assembly.take();

@@ -24,10 +24,10 @@ struct SnapshotPlan {
   std::vector<SnapshotOperator> operators{};
 };
 
-// Errc::corrupt_data, naming the operator, if a task's snapshot does not fit the plan. `final_committables`, by operator,
-// are those of tasks that had finished, whose keeper the caller is.
+// Errc::corrupt_data, naming the operator, if a task's snapshot does not fit the plan. `kept_committables`, by operator,
+// are those that the tasks' snapshots do not have: of tasks that had finished, and of checkpoints that were given up.
 [[nodiscard]] Result<CheckpointManifest> assemble_manifest(
     const SnapshotPlan& plan, checkpoint::Store content,
-    const std::map<std::string, std::vector<Bytes>>& final_committables);
+    const std::map<std::string, std::vector<Bytes>>& kept_committables);
 
 }  // namespace weir

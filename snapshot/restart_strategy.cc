@@ -92,17 +92,22 @@ Result<void> check_one(const NoRestart&) {
   return {};
 }
 
+Result<void> check_delay(Duration delay) {
+  if (delay < Duration{0}) return bad("the delay is negative: give 0 or more");
+  if (delay > duration_max) return bad("the delay is above 3650d");
+  return {};
+}
+
 Result<void> check_one(const FixedDelayRestart& settings) {
   if (settings.attempts == 0) return bad("0 attempts: give at least 1, or choose none");
-  if (settings.delay < Duration{0}) return bad("the delay is negative: give 0 or more");
-  return {};
+  return check_delay(settings.delay);
 }
 
 Result<void> check_one(const FailureRateRestart& settings) {
   if (settings.max_failures == 0) return bad("0 failures: allow at least 1, or choose none");
   if (settings.interval <= Duration{0}) return bad("the interval must be above 0");
-  if (settings.delay < Duration{0}) return bad("the delay is negative: give 0 or more");
-  return {};
+  if (settings.interval > duration_max) return bad("the interval is above 3650d");
+  return check_delay(settings.delay);
 }
 
 Result<void> check_one(const ExponentialDelayRestart& settings) {
@@ -115,6 +120,8 @@ Result<void> check_one(const ExponentialDelayRestart& settings) {
   if (!(settings.jitter >= 0.0 && settings.jitter <= 1.0)) {
     return bad("the jitter must be between 0 and 1");
   }
+  WEIR_TRY(check_delay(settings.max));
+  WEIR_TRY(check_delay(settings.reset_threshold));
   if (settings.reset_threshold < Duration{1}) return bad("the reset threshold must be above 0");
   if (settings.attempts == 0U) return bad("0 attempts: give at least 1, or choose none");
   return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
@@ -68,11 +69,45 @@ class Restore {
   Result<void> add_keyed(const SubtaskInManifest& subtask, const KeyedStateHandle& state) {
     if (target_.slice.max_parallelism != op_.max_parallelism) return max_parallelism_changed();
     RestoredKeyedState& restored = find_or_add(restored_.keyed, state.descriptor);
+    std::vector<const KeyGroupChunk*> wanted;
     for (const KeyGroupChunk& group : state.groups) {
-      if (!target_.slice.range.contains(group.group)) continue;
-      auto entries = read(subtask, group.chunk);
-      if (!entries) return entries.error();
-      restored.groups.emplace_back(group.group, *std::move(entries));
+      if (target_.slice.range.contains(group.group)) wanted.push_back(&group);
+    }
+    for (auto group = wanted.begin(); group != wanted.end();) {
+      const auto end = end_of_run(group, wanted.end());
+      WEIR_TRY(add_groups(subtask, {group, end}, restored));
+      group = end;
+    }
+    return {};
+  }
+
+  // Groups lie one behind the other, and are read at once: over a network each read costs more than its bytes.
+  template <class At>
+  static At end_of_run(At group, At end) {
+    constexpr std::uint64_t bytes_max = 16 << 20;
+    const std::uint64_t first = (*group)->chunk.offset;
+    std::uint64_t next = first + (*group)->chunk.size;
+    for (++group; group != end; ++group) {
+      const StateChunk& chunk = (*group)->chunk;
+      if (chunk.offset != next || chunk.size > bytes_max || next - first > bytes_max - chunk.size)
+        break;
+      next += chunk.size;
+    }
+    return group;
+  }
+
+  Result<void> add_groups(const SubtaskInManifest& subtask,
+                          std::span<const KeyGroupChunk* const> groups,
+                          RestoredKeyedState& restored) {
+    const StateChunk& first = groups.front()->chunk;
+    const StateChunk& last = groups.back()->chunk;
+    const auto bytes = read(subtask, first, first.offset, last.offset + last.size - first.offset);
+    if (!bytes) return bytes.error();
+    for (const KeyGroupChunk* group : groups) {
+      const auto entries =
+          std::span(*bytes).subspan(group->chunk.offset - first.offset, group->chunk.size);
+      if (checksum_of(entries) != group->chunk.checksum) return damaged(subtask, group->chunk);
+      restored.groups.emplace_back(group->group, Bytes(entries.begin(), entries.end()));
     }
     return {};
   }
@@ -140,22 +175,22 @@ class Restore {
   }
 
   Result<Bytes> read(const SubtaskInManifest& subtask, const StateChunk& chunk) {
+    auto bytes = read(subtask, chunk, chunk.offset, chunk.size);
+    if (bytes && checksum_of(*bytes) != chunk.checksum) return damaged(subtask, chunk);
+    return bytes;
+  }
+
+  // Bytes that begin with the chunk.
+  Result<Bytes> read(const SubtaskInManifest& subtask, const StateChunk& chunk,
+                     std::uint64_t offset, std::uint64_t size) {
     if (subtask.file >= checkpoint_.manifest.files.size()) return damaged(subtask, chunk);
     const StateFile& file = checkpoint_.manifest.files[subtask.file];
-    Result<Bytes> bytes = Bytes{};
-    if (!file.name.empty()) {
-      bytes = storage_.read(checkpoint_.directory + '/' + file.name, chunk.offset, chunk.size);
-      if (!bytes) return bytes;
-    } else {
-      const std::span<const std::byte> all = file.inline_bytes;
-      if (chunk.offset > all.size() || chunk.size > all.size() - chunk.offset) {
-        return damaged(subtask, chunk);
-      }
-      const auto part = all.subspan(chunk.offset, chunk.size);
-      bytes = Bytes(part.begin(), part.end());
-    }
-    if (checksum_of(*bytes) != chunk.checksum) return damaged(subtask, chunk);
-    return bytes;
+    if (!file.name.empty())
+      return storage_.read(checkpoint_.directory + '/' + file.name, offset, size);
+    const std::span<const std::byte> all = file.inline_bytes;
+    if (offset > all.size() || size > all.size() - offset) return damaged(subtask, chunk);
+    const auto part = all.subspan(offset, size);
+    return Bytes(part.begin(), part.end());
   }
 
   [[nodiscard]] Error damaged(const SubtaskInManifest& subtask, const StateChunk& chunk) const {
@@ -241,7 +276,7 @@ Result<LatestCheckpoint> latest_whole(SnapshotStorage& storage, const std::strin
   std::ranges::sort(ids, std::ranges::greater{});
   LatestCheckpoint latest;
   for (const CheckpointId id : ids) {
-    const std::string directory = job_directory + "/chk-" + std::to_string(id.value);
+    const std::string directory = checkpoint_directory_in(job_directory, id);
     const auto known = damaged.find(id);
     auto checkpoint = known == damaged.end() ? whole_checkpoint(storage, directory)
                                              : Result<StoredCheckpoint>(known->second);
@@ -262,7 +297,7 @@ Result<LatestCheckpoint> checkpoint_in(SnapshotStorage& storage, const std::stri
     return Error{Errc::input_missing, "there is no directory " + path};
   }
   const bool is_checkpoint =
-      checkpoint_of(directory.substr(directory.rfind('/') + 1)).has_value() ||
+      checkpoint_of_path(directory).has_value() ||
       std::ranges::find(*entries, manifest_name, &StorageEntry::name) != entries->end();
   if (is_checkpoint) {
     auto checkpoint = whole_checkpoint(storage, directory);

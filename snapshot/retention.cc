@@ -5,13 +5,6 @@
 #include "snapshot/checkpoint_layout.h"
 
 namespace weir {
-namespace {
-
-std::string directory_of(const std::string& job_directory, CheckpointId id) {
-  return job_directory + "/chk-" + std::to_string(id.value);
-}
-
-}  // namespace
 
 bool outlives_job(ExternalizedRetention retention, JobEnd end) {
   switch (retention) {
@@ -37,7 +30,7 @@ Result<std::vector<FoundCheckpoint>> find_checkpoints(SnapshotStorage& storage,
     const auto id = checkpoint_of(entry.name);
     if (!entry.is_directory || !id) continue;
     const std::string manifest =
-        directory_of(job_directory, *id) + '/' + std::string(manifest_name);
+        checkpoint_directory_in(job_directory, *id) + '/' + std::string(manifest_name);
     found.push_back({.id = *id, .complete = storage.size(manifest).has_value()});
   }
   std::ranges::sort(found, {}, &FoundCheckpoint::id);
@@ -67,7 +60,7 @@ Result<void> remove_dispensable(SnapshotStorage& storage, const std::string& job
   if (!found) return found.error();
   Result<void> result;
   for (const CheckpointId id : dispensable(*found, retained, under_way)) {
-    const auto removed = remove_checkpoint(storage, directory_of(job_directory, id));
+    const auto removed = remove_checkpoint(storage, checkpoint_directory_in(job_directory, id));
     if (!removed && result) result = removed;
   }
   return result;

@@ -13,7 +13,7 @@
 
 namespace weir {
 
-enum class JobEnd : std::uint8_t { finished, failed, cancelled };
+enum class JobEnd : std::uint8_t { finished, failed, canceled };
 
 // Whether a job's checkpoints stay when it ends so.
 [[nodiscard]] bool outlives_job(ExternalizedRetention retention, JobEnd end);

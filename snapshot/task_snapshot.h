@@ -85,8 +85,8 @@ struct SnapshotTimes {
 struct TaskSnapshot {
   StateFile file{};
   std::vector<OperatorSnapshot> operators{};  // of its chain; those without state too
-  // Everything that its sinks have prepared and that is not yet known to be in a completed checkpoint: also what they
-  // prepared for a checkpoint that was aborted, or nobody would ever commit it.
+  // What its sinks have prepared since the last barrier. Whoever takes it keeps it until it is committed, also if this
+  // checkpoint is given up: nobody prepares it again.
   std::vector<OperatorCommittables> committables{};
   SnapshotTimes times{};
   friend bool operator==(const TaskSnapshot&, const TaskSnapshot&) = default;

@@ -141,6 +141,9 @@ Result<TaskSnapshot> write_task_snapshot(SnapshotStorage& storage, const std::st
     } catch (const std::exception& e) {
       return shortened({Errc::user_code,
                         "encoding the state of " + frozen.operator_name + " threw: " + e.what()});
+    } catch (...) {
+      return Error{Errc::user_code, "encoding the state of " + frozen.operator_name +
+                                        " threw something that is no std::exception"};
     }
     frozen.state = {};  // its memory is not needed until the last operator is written
   }

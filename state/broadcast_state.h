@@ -30,7 +30,12 @@ class BroadcastState {
   }
   [[nodiscard]] bool contains(const K& key) const { return get(key) != nullptr; }
   [[nodiscard]] bool is_empty() const { return entries_now().empty(); }
-  // A copy of all entries, in no order.
+  // Calls visit(const K&, const V&) for all entries, in no order. It must not change the state.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const auto& [key, value] : entries_now()) visit(key, value);
+  }
+  // A copy of them.
   [[nodiscard]] std::vector<std::pair<K, V>> entries() const {
     return {entries_now().begin(), entries_now().end()};
   }

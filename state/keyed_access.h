@@ -1,12 +1,14 @@
 // How the state of a user's function reaches the tables of its operator, always for the current key.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -47,11 +49,16 @@ class KeyedAccess {
   virtual void erase() = 0;
 };
 
-// The stored value and, for what expires, the time.
+// The stored value and, for what expires, the time. The calls of KeyedAccess look at all parts of what is stored and remove those that
+// have expired; the others take time for the key alone, however many parts there are.
 template <class S>
 class ExpiringAccess : public KeyedAccess<S> {
  public:
   ExpiringAccess(const StateTtl& ttl, const Clock& clock) : ttl_(ttl), clock_(&clock) {}
+  // With what has expired.
+  [[nodiscard]] virtual const S* find_all() = 0;
+  [[nodiscard]] virtual S* find_all_to_change() = 0;
+  [[nodiscard]] virtual S& find_all_or_insert() = 0;
   [[nodiscard]] const StateTtl& ttl() const { return ttl_; }
   [[nodiscard]] ProcessingTime now() const { return clock_->processing_time(); }
 
@@ -141,11 +148,22 @@ class ExpiringTableAccess final : public ExpiringAccess<S> {
     return remove_expired(key, hash);
   }
   [[nodiscard]] S& find_or_insert() override {
-    sweep();
-    const auto& [key, hash, exists] = checked(*current_);
-    S& stored = table_->find_or_insert(hash, key);
+    S& stored = find_all_or_insert();
     expire(stored, this->ttl(), this->now());
     return stored;
+  }
+  [[nodiscard]] const S* find_all() override {
+    const auto& [key, hash, exists] = checked(*current_);
+    return std::as_const(*table_).find(hash, key);
+  }
+  [[nodiscard]] S* find_all_to_change() override {
+    const auto& [key, hash, exists] = checked(*current_);
+    return table_->find(hash, key);
+  }
+  [[nodiscard]] S& find_all_or_insert() override {
+    sweep();
+    const auto& [key, hash, exists] = checked(*current_);
+    return table_->find_or_insert(hash, key);
   }
   void erase() override {
     sweep();
@@ -154,7 +172,7 @@ class ExpiringTableAccess final : public ExpiringAccess<S> {
   }
 
  private:
-  static constexpr int entries_swept_per_write = 5;
+  static constexpr std::ptrdiff_t parts_swept_per_write = 5;
 
   S* remove_expired(const K& key, KeyHash hash) {
     S* stored = table_->find(hash, key);
@@ -163,14 +181,17 @@ class ExpiringTableAccess final : public ExpiringAccess<S> {
     return nullptr;
   }
 
-  // Looks at the next few entries, round and round, so that keys that are never used again go too.
+  // Looks at the next few entries, round and round, so that keys that are never used again go too. One of many parts counts as so many, and
+  // then none are looked at for as many writes as that takes.
   void sweep() {
+    to_sweep_ = std::min(to_sweep_ + parts_swept_per_write, parts_swept_per_write);
+    if (to_sweep_ <= 0) return;
     const ProcessingTime now = this->now();
-    int left = entries_swept_per_write;
     std::vector<K> expired;
     const bool all = table_->walk(cursor_, [&](const K& key, const S& stored) {
       if (has_expired(stored, this->ttl(), now)) expired.push_back(key);
-      return --left > 0;
+      to_sweep_ -= static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, part_count(stored)));
+      return to_sweep_ > 0;
     });
     if (all) cursor_ = {};
     for (const K& key : expired) remove_expired(key, hash_of(key));
@@ -179,7 +200,8 @@ class ExpiringTableAccess final : public ExpiringAccess<S> {
   std::shared_ptr<KeyedTable<K, S>> table_;  // shared with the backend
   const CurrentKey<K>* current_;
   TableCursor cursor_;  // of sweep; what moves under it is seen in another round
-  S shown_{};           // expired, and returned once
+  std::ptrdiff_t to_sweep_ = 0;
+  S shown_{};  // expired, and returned once
 };
 
 // A value that expires, for those who want the value alone.

@@ -30,7 +30,7 @@ class ListState {
   }
   void add(T value) {
     if (timed_ != nullptr) {
-      TimedList<T>& list = timed_->find_or_insert();
+      TimedList<T>& list = timed_->find_all_or_insert();
       list.values.push_back(std::move(value));
       list.updated_ms.push_back(timed_->now().ms);
     } else {
@@ -45,7 +45,7 @@ class ListState {
   void update(std::vector<T> values) {
     if (values.empty()) return clear();
     if (timed_ != nullptr) {
-      TimedList<T>& list = timed_->find_or_insert();
+      TimedList<T>& list = timed_->find_all_or_insert();
       list.updated_ms.assign(values.size(), timed_->now().ms);
       list.values = std::move(values);
     } else {

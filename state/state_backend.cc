@@ -34,6 +34,15 @@ std::string_view name_of(StateKind kind) {
   return "something unknown";
 }
 
+// What to do if a state does not fit. That of windows is named and made by the engine.
+constexpr std::string_view what_keeps_others = "keep its type, or give the new state another name";
+constexpr std::string_view what_keeps_windows =
+    "how they are kept follows from the windows, allowed_lateness, the trigger, the evictor and "
+    "the "
+    "aggregate or function (also from whether that can merge): leave those as they were, or give "
+    "the "
+    "step another name";
+
 std::string text_of(const StateDescriptor& descriptor) {
   return std::string(name_of(descriptor.kind)) + " of " + descriptor.schema;
 }
@@ -63,6 +72,14 @@ Result<void> StateBackend::check_all_claimed() const {
   if (names.empty()) return {};
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "'" : ", '") + name + "'";
+  const bool of_windows = std::ranges::any_of(restored_.keyed, [](const RestoredKeyedState& state) {
+    return state.descriptor.kind == StateKind::windows;
+  });
+  if (of_windows) {
+    return Error{Errc::state_mismatch, "what is restored of '" + operator_name_ +
+                                           "' is of windows that were kept in another way (" +
+                                           list + "): " + std::string(what_keeps_windows)};
+  }
   return Error{Errc::state_mismatch, "what is restored has state that '" + operator_name_ +
                                          "' no longer declares: " + list +
                                          ": declare it again, under the same name"};
@@ -116,9 +133,10 @@ Result<void> StateBackend::take_name(const StateDescriptor& descriptor) {
 
 Result<void> StateBackend::check_fits(const StateDescriptor& was, const StateDescriptor& is) const {
   if (was == is) return {};
-  return Error{Errc::state_mismatch, title(is.name) + " is " + text_of(is) +
-                                         ", but what is restored is " + text_of(was) +
-                                         ": keep its type, or give the new state another name"};
+  const bool of_windows = was.kind == StateKind::windows && is.kind == StateKind::windows;
+  return Error{Errc::state_mismatch,
+               title(is.name) + " is " + text_of(is) + ", but what is restored is " + text_of(was) +
+                   ": " + std::string(of_windows ? what_keeps_windows : what_keeps_others)};
 }
 
 Error StateBackend::damaged(const StateDescriptor& descriptor, const Error& error) const {

@@ -45,8 +45,8 @@ struct StateTtl {
   return {time, update, visibility};
 }
 
-// What is stored of a value, a list and a map that expire. Each knows whether some of it has
-// expired, and removes that; `expire` returns whether anything is left.
+// What is stored of a value, a list and a map that expire. Each knows of how many parts it is, whether some of them have
+// expired, and removes those; `expire` returns whether anything is left.
 template <class V>
 struct TimedValue {
   std::int64_t updated_ms = 0;
@@ -63,6 +63,10 @@ struct TimedMap {
 };
 
 template <class V>
+[[nodiscard]] std::size_t part_count(const TimedValue<V>& /*timed*/) {
+  return 1;
+}
+template <class V>
 [[nodiscard]] bool has_expired(const TimedValue<V>& timed, const StateTtl& ttl,
                                ProcessingTime now) {
   return ttl.has_expired(timed.updated_ms, now);
@@ -74,6 +78,10 @@ bool expire(TimedValue<V>& timed, const StateTtl& ttl, ProcessingTime now) {
   return false;
 }
 
+template <class T>
+[[nodiscard]] std::size_t part_count(const TimedList<T>& list) {
+  return list.values.size();
+}
 template <class T>
 [[nodiscard]] bool has_expired(const TimedList<T>& list, const StateTtl& ttl, ProcessingTime now) {
   return std::ranges::any_of(list.updated_ms,
@@ -92,6 +100,10 @@ bool expire(TimedList<T>& list, const StateTtl& ttl, ProcessingTime now) {
   return kept > 0;
 }
 
+template <class K, class V>
+[[nodiscard]] std::size_t part_count(const TimedMap<K, V>& map) {
+  return map.entries.size();
+}
 template <class K, class V>
 [[nodiscard]] bool has_expired(const TimedMap<K, V>& map, const StateTtl& ttl, ProcessingTime now) {
   return std::ranges::any_of(

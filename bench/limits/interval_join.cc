@@ -1,9 +1,9 @@
 #include "bench/limits/interval_join.h"
 
-#include <bit>
 #include <cstddef>
 
 #include "base/hash.h"
+#include "bench/limits/key_slots.h"
 
 namespace weir::bench {
 namespace {
@@ -21,28 +21,13 @@ struct Side {
 struct Slot {
   std::uint64_t key = 0;
   std::uint32_t newest[2] = {nothing, nothing};
-  bool used = false;
-};
+  bool is_used = false;
 
-class Table {
- public:
-  explicit Table(std::size_t keys) : slots_(std::bit_ceil(keys * 2)), mask_(slots_.size() - 1) {}
-
-  Slot& slot_of(std::uint64_t key) {
-    for (std::uint64_t i = mix64(key) & mask_;; i = (i + 1) & mask_) {
-      Slot& slot = slots_[i];
-      if (slot.used && slot.key == key) return slot;
-      if (!slot.used) {
-        slot.key = key;
-        slot.used = true;
-        return slot;
-      }
-    }
+  [[nodiscard]] bool used() const { return is_used; }
+  void take(std::uint64_t new_key) {
+    key = new_key;
+    is_used = true;
   }
-
- private:
-  std::vector<Slot> slots_;
-  std::uint64_t mask_;
 };
 
 }  // namespace
@@ -55,7 +40,7 @@ std::uint64_t pair_hash(std::uint64_t key, std::int64_t left_ms, std::int64_t ri
 std::uint64_t interval_join_by_hand(const std::vector<Record>& left,
                                     const std::vector<Record>& right, std::int64_t within_ms,
                                     std::size_t keys) {
-  Table table(keys);
+  KeySlots<Slot> table(keys);
   Side sides[2] = {Side(left), Side(right)};
   std::uint64_t hash = 0;
   while (true) {

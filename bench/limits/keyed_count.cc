@@ -1,11 +1,11 @@
 #include "bench/limits/keyed_count.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 #include "base/hash.h"
 #include "base/random.h"
+#include "bench/limits/key_slots.h"
 #include "bench/paired.h"
 
 namespace weir::bench {
@@ -14,40 +14,20 @@ namespace {
 struct Slot {
   std::uint64_t key;
   std::uint64_t count;
+
+  [[nodiscard]] bool used() const { return count != 0; }
+  void take(std::uint64_t new_key) { key = new_key; }
 };
 
-class Table {
- public:
-  explicit Table(std::size_t keys) : slots_(std::bit_ceil(keys * 2)), mask_(slots_.size() - 1) {}
-
-  void add(std::uint64_t key, std::uint64_t hash) {
-    for (std::uint64_t i = hash & mask_;; i = (i + 1) & mask_) {
-      Slot& slot = slots_[i];
-      if (slot.count != 0 && slot.key == key) {
-        ++slot.count;
-        return;
-      }
-      if (slot.count == 0) {
-        slot = {key, 1};
-        return;
-      }
-    }
+std::uint64_t flush(KeySlots<Slot>& table, std::int64_t window_end) {
+  std::uint64_t hash = 0;
+  for (Slot& slot : table.all()) {
+    if (slot.count == 0) continue;
+    hash += row_hash(slot.key, static_cast<std::int64_t>(slot.count), window_end);
+    slot.count = 0;
   }
-
-  std::uint64_t flush(std::int64_t window_end) {
-    std::uint64_t hash = 0;
-    for (Slot& slot : slots_) {
-      if (slot.count == 0) continue;
-      hash += row_hash(slot.key, static_cast<std::int64_t>(slot.count), window_end);
-      slot.count = 0;
-    }
-    return hash;
-  }
-
- private:
-  std::vector<Slot> slots_;
-  std::uint64_t mask_;
-};
+  return hash;
+}
 
 }  // namespace
 
@@ -86,17 +66,17 @@ std::uint64_t row_hash(std::uint64_t key, std::int64_t count, std::int64_t windo
 }
 
 std::uint64_t count_by_hand(const std::vector<Record>& records, std::size_t keys) {
-  Table table(keys);
+  KeySlots<Slot> table(keys);
   std::uint64_t hash = 0;
   std::int64_t window_end = window_ms;
   for (const Record& record : records) {
     if (record.time_ms >= window_end) [[unlikely]] {
-      hash += table.flush(window_end);
+      hash += flush(table, window_end);
       window_end = record.time_ms - record.time_ms % window_ms + window_ms;
     }
-    table.add(record.key, mix64(record.key));
+    ++table.slot_of(record.key).count;  // which takes the slot
   }
-  return hash + table.flush(window_end);
+  return hash + flush(table, window_end);
 }
 
 double memory_bandwidth() {

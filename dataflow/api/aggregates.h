@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <type_traits>
 
 #include "state/aggregate_function.h"
 
@@ -22,23 +23,54 @@ struct Count {
   void retract(Accumulator& from, Accumulator part) const { from -= part; }
 };
 
-// Sum of a field: Field is a pointer to a member or a function of the record. Integers wrap as they
-// do in C++.
+namespace aggregate_detail {
+
+template <class V>
+inline constexpr bool wraps = std::integral<V> && !std::same_as<V, bool>;
+
+// a + b and a − b. Integers wrap: in the unsigned type, since the overflow of a signed one is undefined.
+template <class V>
+[[nodiscard]] constexpr V sum_of(const V& a, const V& b) {
+  if constexpr (wraps<V>) {
+    using Unsigned = std::make_unsigned_t<V>;
+    return static_cast<V>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
+  } else {
+    return static_cast<V>(a + b);
+  }
+}
+template <class V>
+[[nodiscard]] constexpr V difference_of(const V& a, const V& b) {
+  if constexpr (wraps<V>) {
+    using Unsigned = std::make_unsigned_t<V>;
+    return static_cast<V>(static_cast<Unsigned>(a) - static_cast<Unsigned>(b));
+  } else {
+    return static_cast<V>(a - b);
+  }
+}
+
+}  // namespace aggregate_detail
+
+// Sum of a field: Field is a pointer to a member or a function of the record. Integers wrap.
 template <class Field, class V>
 struct Sum {
   using Accumulator = V;
   Field field;
   template <class T>
-  void add(Accumulator& sum, const T& value) const {
-    sum = static_cast<V>(sum + std::invoke(field, value));
+  constexpr void add(Accumulator& sum, const T& value) const {
+    using Given = std::remove_cvref_t<std::invoke_result_t<const Field&, const T&>>;
+    if constexpr (aggregate_detail::wraps<V> && std::integral<Given>)
+      sum = aggregate_detail::sum_of(sum, static_cast<V>(std::invoke(field, value)));
+    else
+      sum = static_cast<V>(sum + std::invoke(field, value));
   }
   [[nodiscard]] V result(const Accumulator& sum) const { return sum; }
-  void merge(Accumulator& into, const Accumulator& other) const {
-    into = static_cast<V>(into + other);
+  constexpr void merge(Accumulator& into, const Accumulator& other) const {
+    into = aggregate_detail::sum_of(into, other);
   }
   // Not of floating point: where a large number was taken back, a residue would stay.
-  void retract(Accumulator& from, const Accumulator& part) const requires std::integral<V> {
-    from = static_cast<V>(from - part);
+  constexpr void retract(Accumulator& from,
+                         const Accumulator& part) const requires std::integral<V> {
+    from = aggregate_detail::difference_of(from, part);
   }
 };
 

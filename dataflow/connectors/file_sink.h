@@ -71,16 +71,10 @@ class RowFileWriter final : public SinkOperator {
     files_ = *std::move(files);
     numbers_ = *std::move(numbers);
     if (files_->empty() && numbers_->empty()) return {};
-    WEIR_TRY(restore({*files_, 0}));
-    for (const std::uint64_t number : *numbers_) WEIR_TRY(restore({{}, number}));
+    WEIR_TRY(parts_->restore({*files_, 0}));
+    for (const std::uint64_t number : *numbers_) WEIR_TRY(parts_->restore({{}, number}));
     return {};
   }
-  // Before any row; may be called several times, with states that each go to one writer but for the
-  // numbers, which go to all.
-  [[nodiscard]] Result<void> restore(const PartFileWriterState& state) {
-    return parts_->restore(state);
-  }
-  [[nodiscard]] Result<PartFileWriterState> snapshot() { return parts_->snapshot(); }
 
   [[nodiscard]] Result<Progress> process(InputPort /*port*/, BatchPtr& in, RowRange rows,
                                          Outputs& /*out*/) override {
@@ -110,7 +104,7 @@ class RowFileWriter final : public SinkOperator {
     return StepResult::done;
   }
   [[nodiscard]] Result<void> prepare_snapshot(CheckpointId /*checkpoint*/) override {
-    auto state = snapshot();
+    auto state = parts_->snapshot();
     if (!state) return state.error();
     *files_ = std::move(state->in_progress);
     *numbers_ = {state->next_number};

@@ -50,7 +50,7 @@ class PartFileCommitter final : public SinkCommitter {
     const auto content = look_into(directory_);
     if (!content) return content.error();
     WEIR_TRY(remove_all(content->hidden_names));
-    replaced_ = content->final_names;
+    replaced_ = {content->final_names.begin(), content->final_names.end()};
     return replaced_.empty() ? Result<void>{} : keep_replaced();
   }
 
@@ -164,7 +164,7 @@ class PartFileCommitter final : public SinkCommitter {
 
   // Whether it is as it was written, hidden or shown.
   [[nodiscard]] Result<void> check(const PartFile& file) const {
-    const bool is_earlier = std::ranges::count(replaced_, file.final_name) > 0;
+    const bool is_earlier = replaced_.contains(file.final_name);
     const std::string shown = path_of(file.final_name);
     if (!is_hidden(file))
       return check_size(is_earlier ? path_of(file.hidden_name) : shown, file.bytes);
@@ -215,7 +215,7 @@ class PartFileCommitter final : public SinkCommitter {
   [[nodiscard]] Result<void> find_replaced() {
     replaced_.clear();
     std::ifstream file(path_of(std::string(replaced_files_name)));
-    for (std::string name; std::getline(file, name);) replaced_.push_back(name);
+    for (std::string name; std::getline(file, name);) replaced_.insert(name);
     if (file.bad()) {
       return output_failed("read", path_of(std::string(replaced_files_name)), last_system_reason());
     }
@@ -271,10 +271,10 @@ class PartFileCommitter final : public SinkCommitter {
   LockPatience patience_;
   FileDescriptor lock_;  // the directory
   bool made_directory_ = false;
-  std::vector<std::string> replaced_;  // part files of an earlier job, which are still there
-  std::vector<std::string> shown_;     // by the commit under way
-  std::set<std::string> restored_;     // hidden names of what restore() has committed
-  std::set<std::string> leftovers_;    // hidden files from before restore()
+  std::set<std::string> replaced_;   // part files of an earlier job, which are still there
+  std::vector<std::string> shown_;   // by the commit under way
+  std::set<std::string> restored_;   // hidden names of what restore() has committed
+  std::set<std::string> leftovers_;  // hidden files from before restore()
 };
 
 }  // namespace

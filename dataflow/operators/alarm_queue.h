@@ -51,7 +51,7 @@ class AlarmQueue {
   }
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  // Calls visit(entry) for the next few entries, for fetching memory ahead.
+  // Calls visit(entry) for the one that comes after `ahead` others, if it is known: for fetching its memory.
   template <class Visit>
   void peek(std::size_t ahead, Visit visit) const {
     if (next_of_now_ + ahead < now_.size()) visit(now_[next_of_now_ + ahead]);

@@ -67,9 +67,6 @@ class RunningTotals {
     if (is_first) ++total.slices;
   }
 
-  // Keys there are totals of.
-  [[nodiscard]] std::size_t size() const { return totals_.size(); }
-
  private:
   struct Total {
     Accumulator sum{};

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "dataflow/operators/cumulative_totals.h"
-#include "dataflow/operators/fired_groups.h"
 #include "dataflow/operators/keyed.h"
 #include "dataflow/operators/late_records.h"
 #include "dataflow/operators/running_totals.h"
@@ -44,6 +43,7 @@ class SlicedWindowOperator final : public Operator {
                        std::optional<OutputPort> late = {})
       : selector_(std::move(selector)),
         slices_(slices_of(windows)),
+        pattern_(pattern_of(windows)),
         aggregate_(std::move(aggregate)),
         make_(std::move(make)),
         late_(late) {}
@@ -56,8 +56,7 @@ class SlicedWindowOperator final : public Operator {
     totals_.emplace(context.keys, aggregate_);
     watermark_ = context.watermark;
     next_ = slices_.first_window_beyond(watermark_);
-    WEIR_TRY(fired_groups_.open(context));
-    return check_restored();
+    return check_pattern();
   }
 
   [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
@@ -69,11 +68,11 @@ class SlicedWindowOperator final : public Operator {
       const EventTime at = input.times[row];
       if (at == no_timestamp) return missing_time(context_->operator_name, "before the window");
       const Place& place = place_of(at);
-      const std::size_t end = fired_groups_.any_ahead()
+      const std::size_t end = context_->reached.any_ahead()
                                   ? row + 1
                                   : end_of_run(input.times, row + 1, rows.end,
                                                Window{place.slice.start, place.slice.end});
-      const EventTime ahead = fired_groups_.ahead(input.hashes[row]);
+      const EventTime ahead = context_->reached.ahead(input.hashes[row]);
       if (place.table == nullptr || place.last_time <= ahead) {
         if (late_ && out.port<T>(*late_).full()) return Progress{StepResult::output_full, row};
         drop_those_late(input, {row, end}, std::max(watermark_, ahead), out);
@@ -100,14 +99,8 @@ class SlicedWindowOperator final : public Operator {
       const auto beyond = slices_.first_window_beyond(watermark);
       next_ = beyond ? std::max(*next_, *beyond) : beyond;
     }
-    fired_groups_.reach(watermark);
     out.emit_watermark(watermark);
     return StepResult::done;
-  }
-
-  [[nodiscard]] Result<void> prepare_snapshot(CheckpointId /*checkpoint*/) override {
-    fired_groups_.prepare_snapshot();
-    return {};
   }
 
  private:
@@ -130,17 +123,19 @@ class SlicedWindowOperator final : public Operator {
     bool in_totals = false;  // and there
   };
 
-  [[nodiscard]] Result<void> check_restored() const {
-    bool fits = true;
-    tables_->for_each([&](const Slice& slice, const Table&) {
-      fits = slices_.slice_of(slice.start) == slice || is_total(slice);
-      return fits;
-    });
-    if (fits) return {};
-    return Error{Errc::state_mismatch,
-                 "the state of '" + context_->operator_name +
-                     "' is of windows with another size, slide, step or offset: give them as they "
-                     "were, or the step another name"};
+  // That what is restored is of the windows that there are now.
+  [[nodiscard]] Result<void> check_pattern() {
+    auto patterns = context_->state->list<WindowPattern>("window pattern", StateKind::union_list);
+    if (!patterns) return patterns.error();
+    for (const WindowPattern& was : **patterns) {
+      if (was == pattern_) continue;
+      return Error{Errc::state_mismatch, "the state of '" + context_->operator_name + "' is of " +
+                                             to_string(was) + ", but the step has " +
+                                             to_string(pattern_) +
+                                             ": give them as they were, or the step another name"};
+    }
+    (*patterns)->assign(1, pattern_);
+    return {};
   }
 
   // --- records ---
@@ -245,10 +240,10 @@ class SlicedWindowOperator final : public Operator {
   bool put_out(Output<Out>& output, BudgetCheck& budget) {
     const Window& window = turn_.window;
     const EventTime time = window.max_time();
-    const bool any_ahead = fired_groups_.any_ahead();
+    const bool any_ahead = context_->reached.any_ahead();
     return std::as_const(*totals_).walk(
         part_, place_.slot, [&](const K& key, const Accumulator& acc) {
-          if (!any_ahead || fired_groups_.ahead(hash_of(key)) < time)
+          if (!any_ahead || context_->reached.ahead(hash_of(key)) < time)
             output.push(make_(key, window, aggregate_.result(acc)), time);
           return !output.full() && !budget.spent();
         });
@@ -263,13 +258,13 @@ class SlicedWindowOperator final : public Operator {
 
   Selector selector_;
   Slices slices_;
+  WindowPattern pattern_;
   Agg aggregate_;
   Make make_;
   std::optional<OutputPort> late_;
   const OperatorContext* context_ = nullptr;
   std::shared_ptr<NamespacedTables<Slice, K, Accumulator>> tables_;  // shared with the backend
   std::optional<Totals> totals_;                                     // once it is open
-  FiredGroups fired_groups_;
   std::optional<Place> recent_;
   std::optional<Window> fired_;  // the last one since open: what it holds is in the totals
   std::optional<Window> next_;   // earlier ones do not fire any more; none if time has ended

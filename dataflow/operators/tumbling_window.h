@@ -1,6 +1,7 @@
 // Tumbling windows of event time with incremental aggregation.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -52,8 +53,10 @@ class TumblingWindowOperator final : public Operator {
       const EventTime at = input.times[row];
       if (at == no_timestamp) return missing_time(context_->operator_name, "before the window");
       const Window window = windows_.window_of(at);
-      const std::size_t end = end_of_run(input.times, row + 1, rows.end, window);
-      if (window.max_time() <= watermark_) {
+      const std::size_t end = context_->reached.any_ahead()
+                                  ? row + 1
+                                  : end_of_run(input.times, row + 1, rows.end, window);
+      if (window.max_time() <= std::max(watermark_, context_->reached.ahead(input.hashes[row]))) {
         if (late_ && out.port<T>(*late_).full()) return Progress{StepResult::output_full, row};
         for (std::size_t i = row; i < end; ++i)
           drop_late(input.values[i], input.times[i], late_, *context_->metrics, out);

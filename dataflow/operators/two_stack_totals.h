@@ -107,9 +107,6 @@ class TwoStackTotals {
     add(begun(total.front));
   }
 
-  // Keys there are totals of.
-  [[nodiscard]] std::size_t size() const { return totals_.size(); }
-
  private:
   // Something only in the generation it was written in: so all are emptied at once when the slices are turned over.
   struct Half {

@@ -62,11 +62,10 @@ class WindowOperator final : public Operator {
   [[nodiscard]] Result<void> open(const OperatorContext& context) override {
     context_ = &context;
     watermark_ = context.watermark;
-    // No member of a function can have a name with a space.
+    // A name with a space, which no member of the window's function can have.
     auto table = context.state->keyed<K, Open>("open windows", StateKind::windows);
     if (!table) return table.error();
     table_ = *std::move(table);
-    watermark_ = context.watermark;
     TableCursor cursor;
     table_->walk(cursor, [this](const K& key, const Open& open) {
       if (open.event_alarm.is_set)
@@ -178,8 +177,12 @@ class WindowOperator final : public Operator {
     if (domain_ == TimeDomain::processing) return window.max_time();
     return window.max_time() + settings_.allowed_lateness;
   }
-  [[nodiscard]] bool is_over(const Window& window) const {
-    return domain_ == TimeDomain::event && !is_global(window) && over_at(window) <= watermark_;
+  [[nodiscard]] bool is_over(const Window& window, EventTime watermark) const {
+    return domain_ == TimeDomain::event && !is_global(window) && over_at(window) <= watermark;
+  }
+  // Of a key's group: after a restore it may be ahead of the others.
+  [[nodiscard]] EventTime watermark_of(KeyHash hash) const {
+    return std::max(watermark_, context_->reached.ahead(hash));
   }
 
   template <TimeDomain domain>
@@ -312,7 +315,7 @@ class WindowOperator final : public Operator {
   template <TimeDomain domain>
   bool fire_timers(W& w, std::int64_t time_ms, const Subject& subject) {
     while (const std::optional<std::int64_t> next = take_timer<domain>(w, time_ms)) {
-      TriggerContext context = trigger_context(w);
+      TriggerContext context = trigger_context(w, subject.hash);
       TriggerResult result{};
       if constexpr (domain == TimeDomain::event)
         result = trigger_detail::on_event_time(trigger_, EventTime{*next}, context, w.trigger);
@@ -349,6 +352,7 @@ class WindowOperator final : public Operator {
   Taken take(const T& value, KeyHash hash, EventTime record_time, Outputs& out) {
     const EventTime time = domain_ == TimeDomain::processing ? EventTime{now_.ms} : record_time;
     const auto& key = std::invoke(selector_, value);
+    const EventTime watermark = watermark_of(hash);
     Open* open = nullptr;
     bool entered = false;
     std::size_t near = 0;
@@ -368,7 +372,7 @@ class WindowOperator final : public Operator {
         bad_window_ = window;
         return Taken::bad_window;
       }
-      if (is_over(window) && !(merging && touches_open(window, hash, key))) continue;
+      if (is_over(window, watermark) && !(merging && touches_open(window, hash, key))) continue;
       if (open == nullptr) {
         open = &table_->find_or_insert(hash, key);
         near = open->size();
@@ -378,7 +382,7 @@ class WindowOperator final : public Operator {
       W& w = (*open)[near];
       contents_.add(w.contents, value, record_time);
       w.has_contents = true;
-      TriggerContext context = trigger_context(w);
+      TriggerContext context = trigger_context(w, hash);
       const TriggerResult result =
           trigger_detail::on_element(trigger_, value, time, context, w.trigger);
       need_alarm<TimeDomain::event>(*open, w, key, hash);
@@ -391,7 +395,7 @@ class WindowOperator final : public Operator {
       drop_if_as_new(*open, near);
     }
     if (!entered) {
-      drop_if_late(value, time, record_time, out);
+      drop_if_late(value, time, record_time, watermark, out);
     } else if (open != nullptr && open->empty()) {
       table_->erase(hash, key);
     }
@@ -409,9 +413,10 @@ class WindowOperator final : public Operator {
     return at;
   }
 
-  void drop_if_late(const T& value, EventTime time, EventTime record_time, Outputs& out) {
+  void drop_if_late(const T& value, EventTime time, EventTime record_time, EventTime watermark,
+                    Outputs& out) {
     const bool is_late =
-        domain_ == TimeDomain::event && time + settings_.allowed_lateness <= watermark_;
+        domain_ == TimeDomain::event && time + settings_.allowed_lateness <= watermark;
     // Else the assigner has no window for it.
     if (is_late) drop_late(value, record_time, settings_.late, *context_->metrics, out);
   }
@@ -489,10 +494,10 @@ class WindowOperator final : public Operator {
 
   // --- firing ---
 
-  [[nodiscard]] TriggerContext trigger_context(W& w) {
+  [[nodiscard]] TriggerContext trigger_context(W& w, KeyHash hash) {
     TriggerTimers* timers = nullptr;
     if constexpr (has_other_timers) timers = &w.timers;
-    return {w.window, domain_, watermark_, *context_->clock, w.end, timers};
+    return {w.window, domain_, watermark_of(hash), *context_->clock, w.end, timers};
   }
 
   // False if the firing has stopped: it is under_way_ then.
@@ -500,7 +505,8 @@ class WindowOperator final : public Operator {
     if (fires(result) && w.has_contents) {
       const Fired fired = contents_.fire(w.contents, w.window, resumes, [&](auto&& given) {
         return firing_.call(subject.key, subject.hash, w.window, w.per_window,
-                            std::forward<decltype(given)>(given), watermark_, subject.out);
+                            std::forward<decltype(given)>(given), watermark_of(subject.hash),
+                            subject.out);
       });
       if (fired == Fired::stopped) {
         under_way_ = UnderWay{subject.key, subject.hash, w.window, result};

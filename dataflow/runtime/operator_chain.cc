@@ -76,14 +76,10 @@ Result<void> OperatorChain::open_source(Stage& stage) {
   return {};
 }
 
-// Instances of before may have been at different watermarks; keys of any of them may be here now, so the least counts.
+// What was late before a restore is late after it.
 Result<void> OperatorChain::open_keyed(Stage& stage) {
-  auto watermark = stage.state->list<EventTime>("watermark reached", StateKind::union_list);
-  if (!watermark) return watermark.error();
-  stage.watermark = *std::move(watermark);
-  const auto least = std::ranges::min_element(*stage.watermark);
-  stage.context.watermark = least == stage.watermark->end() ? EventTime::min() : *least;
-  stage.watermark->assign(1, stage.context.watermark);
+  WEIR_TRY(stage.context.reached.open(*stage.state));
+  stage.context.watermark = stage.context.reached.watermark();
   return stage.op->open(stage.context);
 }
 
@@ -217,11 +213,12 @@ Result<StepResult> OperatorChain::process_batch(Stage& stage, InputPort port, Ba
 Result<StepResult> OperatorChain::process_control(Stage& stage, InputPort port,
                                                   const Element& element, Outputs& out) {
   if (const auto* watermark = std::get_if<Watermark>(&element)) {
-    if (stage.watermark == nullptr) return stage.op->on_watermark(watermark->time, out);
-    EventTime& reached = stage.watermark->front();
-    if (watermark->time <= reached) return StepResult::done;  // read again after a restore
+    if (!stage.spec->keyed) return stage.op->on_watermark(watermark->time, out);
+    GroupWatermarks& reached = stage.context.reached;
+    if (watermark->time <= reached.watermark())
+      return StepResult::done;  // read again after a restore
     auto result = stage.op->on_watermark(watermark->time, out);
-    if (result && *result == StepResult::done) reached = watermark->time;
+    if (result && *result == StepResult::done) reached.reach(watermark->time);
     return result;
   }
   if (const auto* status = std::get_if<WatermarkStatus>(&element)) {
@@ -259,14 +256,17 @@ Result<void> OperatorChain::snapshot(Stage& stage, CheckpointId checkpoint, cons
   }
   if (stage.splits != nullptr)
     *stage.splits = static_cast<const SourceOperator&>(*stage.op).snapshot_splits();
+  if (stage.spec->keyed) stage.context.reached.prepare_snapshot();
   at->stages.push_back({stage.spec->node, stage.state->freeze()});
   at->sync_time += clock.now() - begin;
   return {};
 }
 
-Result<FrozenState> OperatorChain::freeze(std::size_t stage) {
-  WEIR_TRY(stages_[stage].op->prepare_snapshot({}));
-  return stages_[stage].state->freeze();
+Result<FrozenState> OperatorChain::freeze(std::size_t index) {
+  Stage& stage = stages_[index];
+  WEIR_TRY(stage.op->prepare_snapshot({}));
+  if (stage.spec->keyed) stage.context.reached.prepare_snapshot();
+  return stage.state->freeze();
 }
 
 std::optional<OperatorChain::Snapshot> OperatorChain::take_snapshot() {

@@ -81,7 +81,7 @@ class OperatorChain {
   [[nodiscard]] bool ended() const;
 
   // All state of a stage, without a barrier: for when nothing is under way.
-  [[nodiscard]] Result<FrozenState> freeze(std::size_t stage);
+  [[nodiscard]] Result<FrozenState> freeze(std::size_t index);
 
   // What the chain's sinks have written, by stage; durable. Waits for the disk. Requires ended().
   struct SinkCommit {
@@ -118,14 +118,11 @@ class OperatorChain {
     std::unique_ptr<Operator> op;
     std::shared_ptr<std::vector<Split>>
         splits;  // of a source; brought up to date for each snapshot
-    // Of a keyed stage, the watermark it has processed, as a state: what was late before a restore is late after it.
-    std::shared_ptr<std::vector<EventTime>> watermark;
     std::vector<std::unique_ptr<AnyOutput>> outputs;
     std::deque<std::pair<InputPort, Element>> slot;
     std::size_t position = 0;   // first row of the slot's batch not processed
     std::size_t call_rows = 0;  // rows per call, adapted to the user function's speed
     std::uint32_t open_inputs = 0;
-    bool end_seen = false;   // on_end_of_input done for the slot's element
     bool finishing = false;  // finish() is due or under way
     bool ended = false;
     bool waits_outside = false;  // returned `blocked`
@@ -158,7 +155,6 @@ class OperatorChain {
   TaskMetrics* metrics_;
   BatchPtr consumed_;
   std::deque<Snapshot> snapshots_;  // of barriers that have passed some operators or all
-  std::vector<KeyHash> hashes_;
 };
 
 }  // namespace weir

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 
 #include "base/time.h"
 #include "dataflow/window/cumulative.h"
@@ -153,6 +154,29 @@ class CumulativeSlices {
   Duration step_;
   Duration offset_;
 };
+
+// Which windows there are. It goes with slices into snapshots: slices do not tell of which windows they are, and one that is part of
+// some windows is a gap of others.
+struct WindowPattern {
+  bool cumulative = false;
+  Duration size{};
+  Duration step{};    // of sliding windows, the slide
+  Duration offset{};  // not below 0
+  friend bool operator==(const WindowPattern&, const WindowPattern&) = default;
+};
+[[nodiscard]] constexpr WindowPattern pattern_of(const Sliding& windows) {
+  return {false, windows.size(), windows.slide(),
+          time_into_window({windows.offset().count()}, Duration{0}, windows.slide())};
+}
+[[nodiscard]] constexpr WindowPattern pattern_of(const Cumulative& windows) {
+  return {true, windows.size(), windows.step(),
+          time_into_window({windows.offset().count()}, Duration{0}, windows.size())};
+}
+[[nodiscard]] inline std::string to_string(const WindowPattern& pattern) {
+  const auto ms = [](Duration duration) { return std::to_string(duration.count()) + " ms"; };
+  return (pattern.cumulative ? "cumulative windows of " : "sliding windows of ") +
+         ms(pattern.size) + " every " + ms(pattern.step) + ", offset " + ms(pattern.offset);
+}
 
 [[nodiscard]] constexpr SlidingSlices slices_of(const Sliding& windows) {
   return SlidingSlices(windows);

@@ -26,10 +26,6 @@ struct WindowElements {
                   std::make_move_iterator(others.values.end()));
     times.insert(times.end(), others.times.begin(), others.times.end());
   }
-  void clear() {
-    values.clear();
-    times.clear();
-  }
   [[nodiscard]] std::size_t size() const { return values.size(); }
   [[nodiscard]] bool empty() const { return values.empty(); }
 

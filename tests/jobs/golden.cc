@@ -16,16 +16,12 @@
 #include "actors/launch.h"
 #include "apps/words.h"
 #include "dataflow/api/weir.h"
+#include "tests/jobs/generated_source.h"
 
 using namespace weir;
 using namespace std::chrono_literals;
 
 namespace {
-
-struct Click {
-  std::uint32_t user = 0;
-  EventTime at{};
-};
 
 struct Slot {
   std::uint32_t user = 0;
@@ -160,16 +156,10 @@ struct FailOnce {
 
 void describe(Job& job) {
   const auto which = job.option<std::string>("job", "words, timers, rules, join or lanes");
-  const auto records = job.option<std::uint64_t>("records", "how many of each source", 20'000);
-  const auto rate = job.option<double>("rate", "records per second; 0: as fast as can be", 0);
+  const GeneratedSource source(job);
   const auto fail_at = job.option<std::uint64_t>("fail-at", "of lanes: the record it fails at", 0);
   const auto more_steps = job.option<bool>("more-steps", "of join: see the top", false);
   const auto marker = job.option<std::string>("marker", "of lanes: says that it has failed", "");
-  GeneratorOptions options{.count = records};
-  if (rate > 0) options.records_per_second = rate;
-  const auto source = [&](const std::string& name, auto make) {
-    return job.source(name, generator(make, options));
-  };
 
   if (which == "words") {
     source("lines",

@@ -18,16 +18,12 @@
 #include <utility>
 
 #include "actors/launch.h"
+#include "tests/jobs/generated_source.h"
 
 using namespace weir;
 using namespace std::chrono_literals;
 
 namespace {
-
-struct Click {
-  std::uint32_t user = 0;
-  EventTime at{};
-};
 
 struct Visit {
   std::uint32_t user = 0;
@@ -113,13 +109,7 @@ struct CountDown {
 void describe(Job& job) {
   const auto which =
       job.option<std::string>("job", "sessions, sliding, windows, intervals, async or loop");
-  const auto records = job.option<std::uint64_t>("records", "how many of each source", 20'000);
-  const auto rate = job.option<double>("rate", "records per second; 0: as fast as can be", 0);
-  GeneratorOptions options{.count = records};
-  if (rate > 0) options.records_per_second = rate;
-  const auto source = [&](const std::string& name, auto make) {
-    return job.source(name, generator(make, options));
-  };
+  const GeneratedSource source(job);
   // Every 10 ms one, of 31 users, each of whom is silent for a while now and then; up to 100 ms out of order.
   const auto clicks = [&] {
     return source("clicks",

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -15,6 +14,8 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "net/preamble.h"
+#include "tests/support/fuzz.h"
+#include "tests/support/hex_block.h"
 
 namespace weir {
 namespace {
@@ -45,6 +46,7 @@ std::vector<Frame> one_of_each() {
           ElementFrame{.channel = {0xffffffff}, .kind = ElementKind::end_of_input},
           ElementFrame{.kind = ElementKind::loop_marker, .active = true},
           ElementFrame{.kind = ElementKind::loop_marker, .checkpoint = {3}},
+          ElementFrame{.kind = ElementKind::barrier, .checkpoint = {12}},
           CreditFrame{.vertex = {4}, .subtask = {5}, .exchange = 6, .lane = 7, .bytes = 1ULL << 40},
           Goodbye{}};
 }
@@ -119,17 +121,6 @@ std::string failure_of(std::span<const std::byte> stream) {
 Bytes header_of(const Frame& frame) {
   const EncodedFrame encoded = *encode_frame(frame);
   return Bytes(encoded.head.begin() + frame_prefix_bytes, encoded.head.end());
-}
-
-std::string hex(std::span<const std::byte> bytes) {
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    text += i % 16 == 0 ? (i == 0 ? "    " : "\n    ") : " ";
-    constexpr std::string_view digits = "0123456789abcdef";
-    text += digits[std::to_integer<unsigned>(bytes[i]) >> 4];
-    text += digits[std::to_integer<unsigned>(bytes[i]) & 15];
-  }
-  return text;
 }
 
 TEST(Frame, of_each_kind_comes_back_as_it_was_sent) {
@@ -319,7 +310,8 @@ TEST(Frame, the_documented_examples_are_what_is_sent) {
   std::ifstream file(WEIR_SOURCE_DIR "/net/PROTOCOL.md");
   const std::string document{std::istreambuf_iterator<char>(file), {}};
   const auto expect_documented = [&](std::span<const std::byte> wire) {
-    EXPECT_NE(document.find(hex(wire)), std::string::npos) << "not in PROTOCOL.md:\n" << hex(wire);
+    EXPECT_NE(document.find(hex_block(wire)), std::string::npos) << "not in PROTOCOL.md:\n"
+                                                                 << hex_block(wire);
   };
   expect_documented(
       make_preamble(ConnectionPurpose::data, *token_of_secret("correct horse battery staple")));
@@ -334,25 +326,10 @@ TEST(Frame, the_documented_examples_are_what_is_sent) {
                            .payload = {std::byte{0xca}, std::byte{0xfe}, std::byte{0x01}}}));
 }
 
-// How long the fuzz tests go on: a second, or what WEIR_FUZZ_SECONDS says.
-std::chrono::seconds fuzz_time() {
-  const char* text = std::getenv("WEIR_FUZZ_SECONDS");
-  return std::chrono::seconds(text == nullptr ? 1 : std::atoi(text));
-}
-
-void damage_somewhere(Bytes& bytes, Random& random) {
-  const std::uint64_t places = 1 + random.below(4);
-  for (std::uint64_t i = 0; i < places && !bytes.empty(); ++i) {
-    bytes[random.below(bytes.size())] = static_cast<std::byte>(random());
-  }
-}
-
 // Headers damaged under a right checksum reach what is behind it; damage to the whole stream reaches the rest. Neither
 // may crash, throw, or allocate out of proportion.
 TEST(FrameFuzz, damaged_streams_end_in_an_error_or_in_frames) {
-  const char* given = std::getenv("WEIR_FUZZ_SEED");
-  const std::uint64_t seed = given == nullptr ? fresh_seed() : std::strtoull(given, nullptr, 10);
-  std::cout << "seed " << seed << '\n';
+  const std::uint64_t seed = fuzz_seed();
   Random random(seed);
   const std::vector<Frame> frames = one_of_each();
   const MonotonicTime end = system_clock().now() + fuzz_time();

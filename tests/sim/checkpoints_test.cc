@@ -39,12 +39,20 @@ struct Ledger {
   std::map<std::pair<std::uint64_t, std::int64_t>, int> rows;
   std::map<std::uint64_t, int> commits;
   std::set<std::uint64_t> durable;
+  std::set<std::uint64_t> gone;  // removed before they were committed
   bool commits_what_is_not_durable = false;
   int syncs_that_fail = 0;  // every third of the first
   std::uint64_t syncs = 0;
   bool is_open = false;  // a committer was prepared or restored, and neither finished nor aborted
   bool tells_commits_apart = true;
   std::uint64_t last_id = 0;
+
+  // As files that are hidden, but for those that somebody goes on from.
+  void remove_uncommitted(const std::set<std::uint64_t>& pending) {
+    for (std::uint64_t id = 1; id <= last_id; ++id) {
+      if (!commits.contains(id) && !pending.contains(id)) gone.insert(id);
+    }
+  }
 };
 
 struct Parcel {
@@ -93,6 +101,9 @@ class LedgerCommitter final : public SinkCommitter {
   }
   [[nodiscard]] Result<void> restore(const std::vector<Committable>& pending) override {
     ledger_->is_open = true;
+    std::set<std::uint64_t> ids;
+    for (const auto& one : pending) ids.insert(from_bytes<Parcel>(one.bytes)->id);
+    ledger_->remove_uncommitted(ids);
     return commit(pending);
   }
   [[nodiscard]] Result<void> finish() override {
@@ -102,13 +113,18 @@ class LedgerCommitter final : public SinkCommitter {
   [[nodiscard]] Result<void> commit(const std::vector<Committable>& committables) override {
     for (const auto& one : committables) {
       const auto parcel = *from_bytes<Parcel>(one.bytes);
+      if (ledger_->gone.contains(parcel.id))
+        return Error{Errc::output_lost, "parcel " + std::to_string(parcel.id) + " is gone"};
       if (!ledger_->durable.contains(parcel.id)) ledger_->commits_what_is_not_durable = true;
       if (++ledger_->commits[parcel.id] > 1 && ledger_->tells_commits_apart) continue;
       for (const auto& row : parcel.rows) ++ledger_->rows[row];
     }
     return {};
   }
-  void abort() override { ledger_->is_open = false; }
+  void abort() override {
+    ledger_->is_open = false;
+    ledger_->remove_uncommitted({});
+  }
 
  private:
   Ledger* ledger_;
@@ -290,6 +306,42 @@ TEST(SimulatedCheckpoints, commit_each_row_once_when_splits_and_barriers_cross) 
   }
 }
 
+// One task fails when so many have acknowledged the first checkpoint.
+class FailsOnceAcknowledged final : public FaultInjection {
+ public:
+  explicit FailsOnceAcknowledged(std::uint64_t acknowledgements)
+      : acknowledgements_(acknowledgements) {}
+  [[nodiscard]] bool loses_checkpoint_acknowledgement(const AcknowledgeCheckpoint& m) override {
+    if (m.checkpoint == CheckpointId{1} && acknowledgements_ > 0) --acknowledgements_;
+    return false;
+  }
+  [[nodiscard]] std::optional<Error> fails(TaskId) override {
+    if (acknowledgements_ > 0 || std::exchange(has_failed_, true)) return std::nullopt;
+    return Error{Errc::user_code, "injected"};
+  }
+
+ private:
+  std::uint64_t acknowledgements_;
+  bool has_failed_ = false;
+};
+
+// It must not complete any more when the output that it refers to is removed.
+TEST(SimulatedCheckpoints, commit_each_row_once_when_a_task_fails_while_the_first_is_stored) {
+  for (const std::uint64_t seed : seeds(200)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    FailsOnceAcknowledged fault(2);
+    SimRun run;
+    Random random(seed);
+    SimCluster cluster({.seed = seed,
+                        .faults = &fault,
+                        .settings = settings_for(random),
+                        .snapshot_storage = std::make_shared<MemorySnapshotStorage>()});
+    run.result = cluster.run(counting_plan(run.ledger, 1, false));
+    ASSERT_TRUE(has_ended_as(JobState::finished, run.result));
+    ASSERT_TRUE(is_exact(run.ledger));
+  }
+}
+
 TEST(SimulatedCheckpoints, commit_each_row_once_when_output_cannot_be_synced_now_and_then) {
   for (const std::uint64_t seed : seeds(50)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -430,6 +482,22 @@ TEST(SimulatedCheckpoints, leave_no_file_that_is_being_written_when_the_job_is_c
     run.result = cluster.run(many_splits_plan(run.ledger, 2, random.below(2) == 0));
     ASSERT_TRUE(has_ended_as(JobState::canceled, run.result));
     EXPECT_THAT(storage->files(), testing::IsEmpty());
+  }
+}
+
+struct SilentStorage final : FailsNowAndThen {
+  explicit SilentStorage(std::uint64_t seed) : FailsNowAndThen(seed, 3) {}
+  [[nodiscard]] bool loses_found_checkpoints() override { return true; }
+};
+
+TEST(SimulatedCheckpoints, end_a_job_whose_storage_does_not_answer_naming_it) {
+  for (const std::uint64_t seed : seeds(50)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SilentStorage faults(seed);
+    SimRun run;
+    run_one(seed, 2, &faults, seed % 2 == 0 ? WorkerFault::none : WorkerFault::dies, run);
+    ASSERT_TRUE(has_ended_as(JobState::failed, run.result));
+    EXPECT_THAT(run.result.outcome->error->message, testing::HasSubstr("has not answered within"));
   }
 }
 

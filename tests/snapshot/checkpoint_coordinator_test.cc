@@ -475,7 +475,7 @@ class RandomJob {
   SnapshotTaskId some_task() { return tasks_[random_.below(tasks_.size())]; }
   CheckpointId some_checkpoint() {
     const std::uint64_t back = 1 + random_.below(2);
-    const std::uint64_t newest = coordinator_.next_id().value;
+    const std::uint64_t newest = last_id_ + 1;
     return {newest > back ? newest - back : 1};
   }
 

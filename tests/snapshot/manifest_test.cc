@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -17,6 +16,8 @@
 #include "snapshot/manifest_assembly.h"
 #include "snapshot/memory_snapshot_storage.h"
 #include "tests/snapshot/frozen_states.h"
+#include "tests/support/fuzz.h"
+#include "tests/support/hex_block.h"
 
 namespace weir {
 namespace {
@@ -288,17 +289,6 @@ TEST(ManifestAssembly, refuses_what_does_not_fit_the_plan) {
   EXPECT_THAT(failure({.committables = {{"other", {}}}}), HasSubstr("'other'"));
 }
 
-std::string hex(std::span<const std::byte> bytes) {
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    text += i % 16 == 0 ? (i == 0 ? "    " : "\n    ") : " ";
-    constexpr std::string_view digits = "0123456789abcdef";
-    text += digits[std::to_integer<unsigned>(bytes[i]) >> 4];
-    text += digits[std::to_integer<unsigned>(bytes[i]) & 15];
-  }
-  return text;
-}
-
 // The example of snapshot/FORMAT.md, as its indented block has it.
 TEST(Manifest, the_documented_example_is_what_is_written) {
   const std::string state("\x2a\x00\x00\x00\x00\x00\x00\x00", 8);
@@ -317,29 +307,14 @@ TEST(Manifest, the_documented_example_is_what_is_written) {
                      .committables = {bytes_of("part-0")}}}};
   std::ifstream file(WEIR_SOURCE_DIR "/snapshot/FORMAT.md");
   const std::string document{std::istreambuf_iterator<char>(file), {}};
-  const std::string written = hex(*encode_manifest(manifest));
+  const std::string written = hex_block(*encode_manifest(manifest));
   EXPECT_NE(document.find(written), std::string::npos) << "not in FORMAT.md:\n" << written;
-}
-
-// How long the fuzz tests go on: a second, or what WEIR_FUZZ_SECONDS says.
-std::chrono::seconds fuzz_time() {
-  const char* text = std::getenv("WEIR_FUZZ_SECONDS");
-  return std::chrono::seconds(text == nullptr ? 1 : std::atoi(text));
-}
-
-void damage_somewhere(Bytes& bytes, Random& random) {
-  const std::uint64_t places = 1 + random.below(4);
-  for (std::uint64_t i = 0; i < places && !bytes.empty(); ++i) {
-    bytes[random.below(bytes.size())] = static_cast<std::byte>(random());
-  }
 }
 
 // Bodies damaged under a right checksum reach what is behind it; damage to the whole reaches the rest. Neither may crash
 // or throw; what is accepted can be written again.
 TEST(ManifestFuzz, damaged_manifests_end_in_an_error_or_make_sense) {
-  const char* given = std::getenv("WEIR_FUZZ_SEED");
-  const std::uint64_t seed = given == nullptr ? fresh_seed() : std::strtoull(given, nullptr, 10);
-  std::cout << "seed " << seed << '\n';
+  const std::uint64_t seed = fuzz_seed();
   Random random(seed);
   const Bytes whole = *encode_manifest(some_manifest());
   const Bytes body(whole.begin() + header_bytes, whole.end());

@@ -16,13 +16,13 @@ using enum ExternalizedRetention;
 TEST(Retention, says_what_outlives_a_job) {
   EXPECT_FALSE(outlives_job(none, JobEnd::finished));
   EXPECT_FALSE(outlives_job(none, JobEnd::failed));
-  EXPECT_FALSE(outlives_job(none, JobEnd::cancelled));
+  EXPECT_FALSE(outlives_job(none, JobEnd::canceled));
   EXPECT_FALSE(outlives_job(delete_on_cancellation, JobEnd::finished));
   EXPECT_TRUE(outlives_job(delete_on_cancellation, JobEnd::failed));
-  EXPECT_FALSE(outlives_job(delete_on_cancellation, JobEnd::cancelled));
+  EXPECT_FALSE(outlives_job(delete_on_cancellation, JobEnd::canceled));
   EXPECT_FALSE(outlives_job(retain_on_cancellation, JobEnd::finished));
   EXPECT_TRUE(outlives_job(retain_on_cancellation, JobEnd::failed));
-  EXPECT_TRUE(outlives_job(retain_on_cancellation, JobEnd::cancelled));
+  EXPECT_TRUE(outlives_job(retain_on_cancellation, JobEnd::canceled));
 }
 
 TEST(Retention, keeps_the_newest_complete_ones_and_those_under_way) {
@@ -103,7 +103,7 @@ TEST(Retention, what_outlives_a_job_is_whole) {
   ASSERT_TRUE(clean_up_after_job(storage, "job", settings, JobEnd::failed));
   EXPECT_THAT(*find_checkpoints(storage, "job"),
               ElementsAre(FoundCheckpoint{{2}, true}, FoundCheckpoint{{4}, true}));
-  ASSERT_TRUE(clean_up_after_job(storage, "job", settings, JobEnd::cancelled));
+  ASSERT_TRUE(clean_up_after_job(storage, "job", settings, JobEnd::canceled));
   EXPECT_THAT(storage.files(), IsEmpty());
 }
 

@@ -34,7 +34,7 @@ class BoundState {
     current_ = {key, hash_of(key), true};
     return state_;
   }
-  // Requires that time does not go back.
+  // Time may go back, as that of a clock that is set.
   State& at(std::int64_t ms, const std::string& key = "a") {
     clock_.advance(ProcessingTime{ms} - clock_.processing_time());
     return of(key);

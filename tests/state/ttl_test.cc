@@ -5,6 +5,8 @@
 #include <chrono>
 #include <functional>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,37 +36,76 @@ std::size_t entries_written(const RestoredState& snapshot) {
   return snapshot.keyed.at(0).groups.size();
 }
 
+// What is written and must be read of a value, at which times; as it is, and with a restore before every step.
+class ValueScript {
+ public:
+  explicit ValueScript(StateTtl ttl) : ttl_(ttl) {}
+  ValueScript& set(std::int64_t at, int value) { return add({at, value, {}}); }
+  ValueScript& expect(std::int64_t at, std::optional<int> value) { return add({at, {}, value}); }
+  void run() const {
+    for (std::size_t restored = 0; restored <= steps_.size(); ++restored) {
+      SCOPED_TRACE(testing::Message() << "restored before step " << restored);
+      auto bound = std::make_unique<BoundState<Value>>(ttl_);
+      for (std::size_t i = 0; i < steps_.size(); ++i) {
+        const auto& [at, written, read] = steps_[i];
+        if (i == restored) bound = std::make_unique<BoundState<Value>>(ttl_, bound->snapshot());
+        if (written) {
+          bound->at(at).set(*written);
+        } else {
+          const int* value = bound->at(at).get();
+          EXPECT_EQ(value == nullptr ? std::nullopt : std::optional(*value), read) << "at " << at;
+        }
+      }
+    }
+  }
+
+ private:
+  struct Step {
+    std::int64_t at = 0;
+    std::optional<int> written;
+    std::optional<int> read;
+  };
+  ValueScript& add(Step step) {
+    steps_.push_back(step);
+    return *this;
+  }
+
+  StateTtl ttl_;
+  std::vector<Step> steps_;
+};
+
 TEST(Ttl, a_value_lives_from_its_last_write) {
+  ValueScript(on_write)
+      .set(0, 1)
+      .expect(20, 1)
+      .set(50, 2)
+      .expect(120, 2)
+      .set(170, 3)
+      .expect(220, 3)
+      .expect(300, std::nullopt)
+      .run();
+}
+
+TEST(Ttl, a_value_that_was_found_expired_is_gone) {
   BoundState<Value> bound{on_write};
-  bound.at(0).set(1);
-  EXPECT_EQ(bound.at(20).value_or(-1), 1);
-  bound.at(50).set(2);
-  EXPECT_EQ(bound.at(120).value_or(-1), 2);
   bound.at(170).set(3);
-  EXPECT_EQ(bound.at(220).value_or(-1), 3);
   EXPECT_EQ(bound.at(300).get(), nullptr);
+  bound.at(220);
+  EXPECT_EQ(entries_written(bound.snapshot()), 0U) << "it was only hidden";
+  EXPECT_EQ(bound.at(220).get(), nullptr);
 }
 
 TEST(Ttl, an_expired_value_can_be_seen_once_if_that_is_asked_for) {
-  BoundState<Value> bound{seen_once};
-  bound.at(0).set(1);
-  EXPECT_EQ(bound.at(120).value_or(-1), 1);
-  EXPECT_EQ(bound.at(120).get(), nullptr);
+  ValueScript(seen_once).set(0, 1).expect(120, 1).expect(120, std::nullopt).run();
 }
 
 TEST(Ttl, a_value_lives_from_its_last_read_if_that_is_asked_for) {
-  BoundState<Value> bound{on_read};
-  bound.at(0).set(1);
-  EXPECT_EQ(bound.at(50).value_or(-1), 1);
-  EXPECT_EQ(bound.at(120).value_or(-1), 1);
-  EXPECT_EQ(bound.at(250).get(), nullptr);
+  ValueScript(on_read).set(0, 1).expect(50, 1).expect(120, 1).expect(250, std::nullopt).run();
 }
 
 TEST(Ttl, the_longest_never_ends) {
-  BoundState<Value> bound{ttl(Duration::max())};
-  bound.at(0).set(1);
-  EXPECT_EQ(bound.at(8'000'000'000'000).value_or(-1), 1);
   const StateTtl longest = ttl(Duration::max());
+  ValueScript(longest).set(10, 1).expect(8'000'000'000'000, 1).run();
   EXPECT_FALSE(longest.has_expired(1, ProcessingTime::max()));
   EXPECT_FALSE(longest.has_expired(ProcessingTime::max().ms, ProcessingTime{0}));
 }
@@ -164,6 +205,39 @@ TEST(Ttl, reading_an_entry_of_a_map_keeps_that_alone_if_that_is_asked_for) {
   EXPECT_FALSE(bound.at(120).contains("y"));
   bound.at(130).remove("x");
   EXPECT_TRUE(bound.at(130).is_empty());
+}
+
+TEST(Ttl, an_expired_entry_of_a_map_can_be_seen_once_and_takes_no_other_with_it) {
+  BoundState<Map> bound{seen_once};
+  bound.at(0).put("x", 1);
+  bound.at(0).put("y", 2);
+  EXPECT_EQ(*bound.at(120).get("x"), 1);
+  EXPECT_EQ(bound.at(120).get("x"), nullptr);
+  const int* other = bound.at(120).get("y");
+  ASSERT_NE(other, nullptr);
+  EXPECT_EQ(*other, 2);
+  EXPECT_TRUE(bound.at(120).is_empty());
+}
+
+TEST(Ttl, what_has_expired_of_a_list_that_is_added_to_is_not_read) {
+  BoundState<List> bound{on_write};
+  bound.at(0).add(1);
+  bound.at(120).add(2);
+  EXPECT_EQ(bound.at(120).get(), (Values{2}));
+}
+
+// Within the time that a test has, if each call looks at one entry, and not at all of the key.
+TEST(Ttl, a_key_with_many_entries_is_as_fast_as_one_with_few) {
+  constexpr int entries = 200'000;
+  BoundState<MapState<int, int>> map{on_read};
+  BoundState<List> list{on_write};
+  for (int i = 0; i < entries; ++i) {
+    map.at(i / 5000).put(i, i);
+    list.at(i / 5000).add(i);
+    ASSERT_EQ(*map.at(i / 5000).get(i / 2), i / 2);
+    ASSERT_FALSE(map.at(i / 5000).is_empty());
+  }
+  EXPECT_EQ(list.at(entries / 5000).get().size(), static_cast<std::size_t>(entries));
 }
 
 TEST(Ttl, folded_values_begin_anew_when_they_have_expired) {

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "dataflow/connectors/descriptions.h"
+#include "state/redistribution.h"
 
 namespace weir {
 
@@ -25,14 +26,20 @@ class WriterHarness {
  public:
   template <SinkDescription<T> Sink>
   explicit WriterHarness(const Sink& sink, WriterPlace place = {})
-      : writer_(sink.template make_writer<T>()) {
+      : WriterHarness(sink, place, {}) {
+    EXPECT_TRUE(opened_);
+  }
+  // Goes on from what another one has left.
+  template <SinkDescription<T> Sink>
+  WriterHarness(const Sink& sink, WriterPlace place, RestoredState restored)
+      : writer_(sink.template make_writer<T>()), state_(KeyGroupSlice{}, std::move(restored)) {
     context_.operator_name = "out";
     context_.subtask = SubtaskIndex{place.subtask};
     context_.parallelism = place.parallelism;
     context_.clock = place.clock;
     context_.metrics = &metrics_;
     context_.state = &state_;
-    EXPECT_TRUE(writer_->open(context_));
+    opened_ = writer_->open(context_);
   }
   WriterHarness(const WriterHarness&) = delete;
   WriterHarness& operator=(const WriterHarness&) = delete;
@@ -59,7 +66,12 @@ class WriterHarness {
     EXPECT_TRUE(writer_->on_processing_time(now, out));
     return true;
   }
-  // As at a barrier.
+  [[nodiscard]] const Result<void>& opened() const { return opened_; }
+  // Both as at a barrier.
+  [[nodiscard]] Result<RestoredState> snapshot() {
+    WEIR_TRY(writer_->prepare_snapshot(CheckpointId{1}));
+    return write_to_memory(state_.freeze());
+  }
   [[nodiscard]] Result<std::vector<Committable>> prepare_commit() {
     return writer_->prepare_commit();
   }
@@ -73,14 +85,14 @@ class WriterHarness {
   void close() {
     if (!std::exchange(closed_, true)) writer_->close();
   }
-  [[nodiscard]] SinkOperator& writer() { return *writer_; }
 
  private:
   StepBudget budget_{system_clock(), limits::step_time_max};
   std::unique_ptr<SinkOperator> writer_;
-  StateBackend state_{KeyGroupSlice{}};
+  StateBackend state_;
   OperatorContext context_;
   OperatorMetrics metrics_;
+  Result<void> opened_;
   bool closed_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dataflow/harness.h"
+#include "tests/dataflow/operators/harness_script.h"
 
 namespace weir {
 namespace {
@@ -31,6 +32,39 @@ TEST(EventTime, stamps_records_and_sends_a_watermark_behind_each_batch_that_move
                  Record<std::int64_t>{12'345, EventTime{12'345}},
                  Record<std::int64_t>{12'300, EventTime{12'300}}, Watermark{EventTime{12'334}},
                  Record<std::int64_t>{12'340, EventTime{12'340}}}));
+}
+
+struct RememberLast {
+  ValueState<std::int64_t> last{};
+  void on_element(const std::int64_t& value, KeyedContext<int, std::int64_t>& ctx) {
+    last.set(value);
+    ctx.emit(value);
+  }
+};
+
+// With a step behind whose state keeps the watermark: what event_time knew itself is gone after a restore.
+TEST(EventTime, trails_the_largest_time_by_the_bound_and_a_millisecond_and_never_goes_back) {
+  HarnessScript<StreamHarness<std::int64_t, std::int64_t>>([](Stream<std::int64_t> in) {
+    return in.event_time([](std::int64_t ms) { return EventTime{ms}; }, bounded(10ms))
+        .key_by([](std::int64_t) { return 0; })
+        .process("remember", RememberLast{});
+  })
+      .processing_time(1000)
+      .expect({})
+      .push(std::int64_t{1337})
+      .expect({"1337@1337", "WM 1326"})
+      .push(std::int64_t{12'345})
+      .expect({"12345@12345", "WM 12334"})
+      .push(std::int64_t{12'300})
+      .push(std::int64_t{12'340})
+      .push(std::int64_t{12'280})
+      .expect({"12300@12300", "12340@12340", "12280@12280"})
+      .push(std::int64_t{723'456})
+      .expect({"723456@723456", "WM 723445"})
+      .processing_time(2000)
+      .processing_time(3000)
+      .expect({})
+      .run();
 }
 
 TEST(EventTime, replaces_watermarks_from_before_but_for_the_last) {

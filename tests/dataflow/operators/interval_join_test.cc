@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dataflow/harness.h"
+#include "tests/dataflow/operators/harness_script.h"
 
 namespace weir {
 namespace {
@@ -36,7 +37,11 @@ struct Pair {
     *out << '(' << pair.left << ',' << pair.right << ')';
   }
 };
+std::string text_of(const Pair& pair) {
+  return '(' + std::to_string(pair.left) + ',' + std::to_string(pair.right) + ')';
+}
 using Pairs = std::vector<Pair>;
+using Texts = std::vector<std::string>;
 using Harness = TwoInputHarness<Left, Right, Pair>;
 
 const auto pair_of = [](const Left& l, const Right& r) { return Pair{l.n, r.n}; };
@@ -50,26 +55,25 @@ auto joined(Duration lower, Duration upper) {
   };
 }
 
-// Times 1 to 4 on both sides, of one key; n is the time.
+// Times 1 to 4 on both sides, of one key; n is the time. Pairs come with the later of their records, and with its time.
 template <class Describe>
-Pairs pairs_of_four(Describe describe) {
-  Harness harness(describe);
-  for (int n = 1; n <= 4; ++n) harness.first().push({"a", n}, EventTime{n});
-  for (int n = 1; n <= 4; ++n) harness.second().push({"a", n}, EventTime{n});
-  EXPECT_TRUE(harness.status());
-  return harness.take_values();
+void expect_pairs_of_four(Describe describe, Texts pairs) {
+  HarnessScript<Harness> side_by_side(describe);
+  for (int n = 1; n <= 4; ++n) side_by_side.first(Left{"a", n}, n).second(Right{"a", n}, n);
+  side_by_side.expect(pairs).run();
+  HarnessScript<Harness> left_first(describe);
+  for (int n = 1; n <= 4; ++n) left_first.first(Left{"a", n}, n);
+  left_first.expect({});
+  for (int n = 1; n <= 4; ++n) left_first.second(Right{"a", n}, n);
+  left_first.expect(pairs).run();
 }
 
-// V45.
 TEST(IntervalJoin, bounds_belong_to_the_interval) {
-  EXPECT_THAT(pairs_of_four(joined(-1ms, 1ms)),
-              UnorderedElementsAreArray(Pairs{
-                  {1, 1}, {1, 2}, {2, 1}, {2, 2}, {2, 3}, {3, 2}, {3, 3}, {3, 4}, {4, 3}, {4, 4}}));
-  EXPECT_THAT(pairs_of_four(joined(1ms, 2ms)),
-              UnorderedElementsAreArray(Pairs{{1, 2}, {1, 3}, {2, 3}, {2, 4}, {3, 4}}));
+  expect_pairs_of_four(joined(-1ms, 1ms), {"(1,1)@1", "(1,2)@2", "(2,1)@2", "(2,2)@2", "(2,3)@3",
+                                           "(3,2)@3", "(3,3)@3", "(3,4)@4", "(4,3)@4", "(4,4)@4"});
+  expect_pairs_of_four(joined(1ms, 2ms), {"(1,2)@2", "(1,3)@3", "(2,3)@3", "(2,4)@4", "(3,4)@4"});
 }
 
-// V45.
 TEST(IntervalJoin, bounds_can_be_left_out) {
   const auto without_bounds = [](Duration lower, Duration upper) {
     return [=](Stream<Left> left, Stream<Right> right) {
@@ -81,12 +85,9 @@ TEST(IntervalJoin, bounds_can_be_left_out) {
           .process("join", pair_of);
     };
   };
-  EXPECT_THAT(pairs_of_four(without_bounds(-1ms, 1ms)),
-              UnorderedElementsAreArray(Pairs{{1, 1}, {2, 2}, {3, 3}, {4, 4}}));
-  EXPECT_THAT(pairs_of_four(without_bounds(1ms, 3ms)),
-              UnorderedElementsAreArray(Pairs{{1, 3}, {2, 4}}));
-  EXPECT_THAT(pairs_of_four(without_bounds(-3ms, -1ms)),
-              UnorderedElementsAreArray(Pairs{{3, 1}, {4, 2}}));
+  expect_pairs_of_four(without_bounds(-1ms, 1ms), {"(1,1)@1", "(2,2)@2", "(3,3)@3", "(4,4)@4"});
+  expect_pairs_of_four(without_bounds(1ms, 3ms), {"(1,3)@3", "(2,4)@4"});
+  expect_pairs_of_four(without_bounds(-3ms, -1ms), {"(3,1)@3", "(4,2)@4"});
 }
 
 TEST(IntervalJoin, other_keys_do_not_join) {
@@ -96,7 +97,6 @@ TEST(IntervalJoin, other_keys_do_not_join) {
   EXPECT_THAT(harness.take_values(), IsEmpty());
 }
 
-// V48.
 TEST(IntervalJoin, a_pair_has_the_later_time_whichever_side_it_comes_from) {
   Harness harness(joined(-10ms, 10ms));
   harness.first().push({"a", 1}, EventTime{5});
@@ -109,7 +109,6 @@ TEST(IntervalJoin, a_pair_has_the_later_time_whichever_side_it_comes_from) {
   EXPECT_THAT(times, ElementsAre(8, 5));
 }
 
-// V48.
 TEST(IntervalJoin, a_record_without_time_is_an_error_that_says_what_to_do) {
   Harness harness(joined(-1ms, 1ms));
   harness.first().push({"a", 1});
@@ -118,34 +117,15 @@ TEST(IntervalJoin, a_record_without_time_is_an_error_that_says_what_to_do) {
               HasSubstr("'join' received a record without event time: put .event_time(…)"));
 }
 
-// V48, with a restore before every record.
 TEST(IntervalJoin, after_a_restore_only_new_pairs_come) {
-  for (int restored = 0; restored <= 8; ++restored) {
-    SCOPED_TRACE(testing::Message() << "restored before record " << restored);
-    auto harness = std::make_unique<Harness>(joined(-1ms, 1ms));
-    Pairs pairs;
-    const auto take = [&] {
-      for (const Pair& pair : harness->take_values()) pairs.push_back(pair);
-    };
-    for (int i = 0; i < 8; ++i) {
-      if (i == restored) {
-        take();
-        harness = std::make_unique<Harness>(joined(-1ms, 1ms),
-                                            HarnessOptions{.restored = harness->snapshot()});
-      }
-      const int n = i / 2 + 1;
-      if (i % 2 == 0) {
-        harness->first().push({"a", n}, EventTime{n});
-      } else {
-        harness->second().push({"a", n}, EventTime{n});
-      }
-    }
-    take();
-    EXPECT_THAT(
-        pairs,
-        UnorderedElementsAreArray(
-            Pairs{{1, 1}, {1, 2}, {2, 1}, {2, 2}, {2, 3}, {3, 2}, {3, 3}, {3, 4}, {4, 3}, {4, 4}}));
-  }
+  HarnessScript<Harness> script(joined(-1ms, 1ms));
+  for (int n = 1; n <= 3; ++n) script.first(Left{"a", n}, n).second(Right{"a", n}, n);
+  script.expect({"(1,1)@1", "(1,2)@2", "(2,1)@2", "(2,2)@2", "(2,3)@3", "(3,2)@3", "(3,3)@3"})
+      .first(Left{"a", 4}, 4)
+      .expect({"(4,3)@4"})
+      .second(Right{"a", 4}, 4)
+      .expect({"(3,4)@4", "(4,4)@4"})
+      .run();
 }
 
 TEST(IntervalJoin, records_behind_the_watermark_are_late_and_those_at_it_are_not) {

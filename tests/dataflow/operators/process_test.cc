@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dataflow/harness.h"
+#include "tests/dataflow/operators/harness_script.h"
 
 namespace weir {
 namespace {
@@ -26,31 +27,38 @@ struct TimerOfEach {
 
 constexpr auto itself = [](int x) { return x; };
 
-TwoInputHarness<int, int, std::string> two_keyed_inputs() {
-  return TwoInputHarness<int, int, std::string>([](Stream<int> a, Stream<int> b) {
+HarnessScript<TwoInputHarness<int, int, std::string>> two_keyed_inputs() {
+  return HarnessScript<TwoInputHarness<int, int, std::string>>([](Stream<int> a, Stream<int> b) {
     return a.key_by(itself).connect(b.key_by(itself)).process("timers", TimerOfEach{});
   });
 }
 
 TEST(KeyedCoProcess, timers_fire_before_the_watermark_that_reached_them) {
-  auto harness = two_keyed_inputs();
-  harness.first().push(17, EventTime{42});
-  harness.second().push(18, EventTime{42});
-  harness.watermark(EventTime{5});
-  harness.watermark(EventTime{6});
-  EXPECT_EQ(harness.take_outputs(),
-            (std::vector<Emitted<std::string>>{
-                Record<std::string>{"17", EventTime{5}}, Watermark{EventTime{5}},
-                Record<std::string>{"18", EventTime{6}}, Watermark{EventTime{6}}}));
+  two_keyed_inputs()
+      .first(17, 42)
+      .second(18, 42)
+      .first_watermark(5)
+      .expect({})
+      .second_watermark(5)
+      .expect({"17@5", "WM 5"})
+      .first_watermark(6)
+      .expect({})
+      .second_watermark(6)
+      .expect({"18@6", "WM 6"})
+      .run();
 }
 
 TEST(KeyedCoProcess, event_time_is_that_of_the_slower_input) {
-  auto harness = two_keyed_inputs();
-  harness.first().watermark(EventTime{17});
-  EXPECT_TRUE(harness.take_outputs().empty());
-  harness.second().watermark(EventTime{17});
-  harness.first().watermark(EventTime{42});
-  EXPECT_EQ(harness.take_outputs(), (std::vector<Emitted<std::string>>{Watermark{EventTime{17}}}));
+  two_keyed_inputs()
+      .first_watermark(17)
+      .expect({})
+      .second_watermark(17)
+      .expect({"WM 17"})
+      .first_watermark(42)
+      .expect({})
+      .second_watermark(41)
+      .expect({"WM 41"})
+      .run();
 }
 
 // Remembers its key's name; told "at 6" it sets a timer, told "never mind" it deletes it.
@@ -77,35 +85,46 @@ struct Reminder {
   }
 };
 using ReminderHarness = StreamHarness<Reminder::Order, std::string>;
+constexpr auto remind = [](Stream<Reminder::Order> in) {
+  return in.key_by(&Reminder::Order::key).process("reminders", Reminder{});
+};
 
 ReminderHarness reminders() {
-  return ReminderHarness([](Stream<Reminder::Order> in) {
-    return in.key_by(&Reminder::Order::key).process("reminders", Reminder{});
-  });
+  return ReminderHarness(remind);
+}
+HarnessScript<ReminderHarness> reminder_script() {
+  return HarnessScript<ReminderHarness>(remind);
+}
+Reminder::Order order(int key, std::int64_t at) {
+  return {.key = key, .at = at, .cancel = false};
+}
+Reminder::Order cancel(int key, std::int64_t at) {
+  return {.key = key, .at = at, .cancel = true};
 }
 
 TEST(KeyedProcess, deleted_timers_are_silent_and_others_see_the_state_of_their_key) {
-  auto harness = reminders();
-  harness.push({17, 6, false}, EventTime{0});
-  harness.push({13, 6, false}, EventTime{0});
-  harness.push({42, 7, false}, EventTime{0});
-  harness.push({13, 6, true}, EventTime{1});
-  harness.watermark(EventTime{6});
-  EXPECT_EQ(harness.take_outputs(),
-            (std::vector<Emitted<std::string>>{Record<std::string>{"state of 17", EventTime{6}},
-                                               Watermark{EventTime{6}}}));
-  harness.watermark(EventTime{7});
-  EXPECT_EQ(harness.take_outputs(),
-            (std::vector<Emitted<std::string>>{Record<std::string>{"state of 42", EventTime{7}},
-                                               Watermark{EventTime{7}}}));
+  reminder_script()
+      .push(order(17, 6), 0)
+      .push(order(13, 6), 0)
+      .push(order(42, 7), 0)
+      .push(cancel(13, 6), 1)
+      .expect({})
+      .watermark(6)
+      .expect({"state of 17@6", "WM 6"})
+      .watermark(7)
+      .expect({"state of 42@7", "WM 7"})
+      .run();
 }
 
 TEST(KeyedProcess, a_timer_set_twice_fires_once) {
-  auto harness = reminders();
-  harness.push({17, 6, false}, EventTime{0});
-  harness.push({17, 6, false}, EventTime{1});
-  harness.watermark(EventTime{6});
-  EXPECT_EQ(harness.take_values(), (Texts{"state of 17"}));
+  reminder_script()
+      .push(order(17, 6), 0)
+      .push(order(17, 6), 1)
+      .watermark(6)
+      .expect({"state of 17@6", "WM 6"})
+      .watermark(EventTime::max())
+      .expect({"WM MAX"})
+      .run();
 }
 
 TEST(KeyedProcess, a_timer_of_the_past_fires_with_the_next_watermark) {

@@ -5,12 +5,17 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "dataflow/harness.h"
+#include "dataflow/window/session.h"
+#include "dataflow/window/triggers/count_trigger.h"
+#include "dataflow/window/triggers/event_time_trigger.h"
+#include "state/key_groups.h"
 
 namespace weir {
 namespace {
@@ -114,6 +119,102 @@ TEST(Restore, the_watermark_that_comes_back_is_that_of_the_slower_input) {
   EXPECT_EQ(second.late_records_dropped(), 1U);
 }
 
+// A key of each of two subtasks.
+constexpr std::uint32_t key_groups = 16;
+std::int64_t key_of_subtask(std::uint32_t subtask) {
+  std::int64_t key = 0;
+  while (subtask_of(key_group_of(hash_of(key), key_groups), 2, key_groups).value != subtask) ++key;
+  return key;
+}
+
+struct Reading {
+  std::int64_t key = 0;
+  std::int64_t value = 1;
+  EventTime at;
+  friend auto operator<=>(const Reading&, const Reading&) = default;
+};
+
+// Windows behind what gives records their times, chained to it, so that each subtask has a watermark of its own. What comes out, with
+// the late records behind; restored after the first readings, unless into 0 subtasks.
+template <class Windowed>
+Texts after_restore(Windowed windowed, std::uint32_t restored_into) {
+  using Sums = weir::Windowed<std::int64_t, std::int64_t>;
+  using Harness = StreamHarness<Reading, Sums>;
+  const auto describe = [windowed](std::uint32_t parallelism) {
+    return [=](Stream<Reading> in) {
+      auto sums = windowed(in.partition_custom([](const Reading& r, std::uint32_t subtasks) {
+                               return subtask_of(key_group_of(hash_of(r.key), key_groups), subtasks,
+                                                 key_groups)
+                                   .value;
+                             })
+                               .event_time(&Reading::at, monotonous())
+                               .parallelism(parallelism)
+                               .reinterpret_as_keyed(&Reading::key))
+                      .sum("sums", &Reading::value);
+      (void)sums.late();
+      return sums.parallelism(parallelism).max_parallelism(key_groups);
+    };
+  };
+  const std::int64_t a = key_of_subtask(0);
+  const std::int64_t b = key_of_subtask(1);
+  auto harness = std::make_unique<Harness>(describe(2));
+  Texts seen;
+  const auto push = [&](std::int64_t key, std::int64_t value, std::int64_t at) {
+    harness->push(Reading{key, value, {at}});
+    for (const Sums& sum : harness->take_values()) {
+      seen.push_back((sum.key == a ? "a " : "b ") + std::to_string(sum.value) + " until " +
+                     std::to_string(sum.window_end.ms));
+    }
+    for (const Reading& late : harness->template take_late<Reading>())
+      seen.push_back("late " + std::to_string(late.value));
+    EXPECT_TRUE(harness->status()) << harness->status().error().message;
+  };
+  push(a, 1, 10);
+  push(b, 2, 10);
+  push(a, 4, 101);  // the windows of `a` have fired
+  push(b, 8, 40);
+  // Twice: what is ahead goes with the next snapshot, too.
+  for (int restores = 0; restored_into > 0 && restores < 2; ++restores) {
+    const JobSnapshot snapshot = harness->snapshot();
+    harness =
+        std::make_unique<Harness>(describe(restored_into), HarnessOptions{.restored = snapshot});
+  }
+  push(a, 16, 30);
+  push(b, 32, 45);
+  push(a, 64, 230);
+  push(b, 128, 230);
+  return sorted(std::move(seen));
+}
+
+template <class Windowed>
+void expect_same_after_restore(Windowed windowed) {
+  const Texts expected = after_restore(windowed, 0);
+  EXPECT_FALSE(expected.empty());
+  for (const std::uint32_t parallelism : {1U, 2U, 3U, 5U}) {
+    EXPECT_EQ(after_restore(windowed, parallelism), expected)
+        << "restored with parallelism " << parallelism;
+  }
+}
+
+TEST(Restore, what_was_late_for_a_key_of_a_faster_subtask_is_late_after_it) {
+  EXPECT_EQ(after_restore([](const auto& keyed) { return keyed.window(Tumbling::of(50ms)); }, 2),
+            (Texts{"a 1 until 50", "a 4 until 150", "b 42 until 50", "late 16"}));
+  expect_same_after_restore([](const auto& keyed) { return keyed.window(Tumbling::of(50ms)); });
+  expect_same_after_restore([](const auto& keyed) {
+    return keyed.window(Tumbling::of(50ms)).trigger(EventTimeTrigger{});
+  });
+  expect_same_after_restore(
+      [](const auto& keyed) { return keyed.window(Tumbling::of(50ms)).allowed_lateness(40ms); });
+  expect_same_after_restore(
+      [](const auto& keyed) { return keyed.window(Sliding::of(50ms, 25ms)); });
+  expect_same_after_restore([](const auto& keyed) { return keyed.window(Session::with_gap(5ms)); });
+}
+
+TEST(Restore, a_late_record_that_is_still_taken_fires_at_once_where_its_subtask_was_ahead) {
+  expect_same_after_restore(
+      [](const auto& keyed) { return keyed.window(Tumbling::of(50ms)).allowed_lateness(100ms); });
+}
+
 // Told "3", it sets timers of both times at 3 and remembers.
 struct Reminder {
   ValueState<int> times_asked{};
@@ -146,6 +247,31 @@ TEST(Restore, a_processing_timer_that_is_overdue_fires_at_once) {
   EXPECT_EQ(early.take_values(), (Texts{"17 timer processing asked 1"}));
   ReminderHarness late(reminders, {.processing_time = {500}, .restored = first.snapshot()});
   EXPECT_EQ(late.take_values(), (Texts{"17 timer processing asked 1"}));
+}
+
+TEST(Restore, windows_of_processing_time_that_have_ended_meanwhile_fire_at_once) {
+  using Harness = StreamHarness<Item, Sum64>;
+  const auto fired = [](Harness& harness) {
+    std::vector<std::int64_t> ends;
+    for (const Sum64& sum : harness.take_values()) ends.push_back(sum.window_end.ms);
+    return sorted(std::move(ends));
+  };
+  const auto check = [&](auto assigner, std::int64_t end) {
+    const auto describe = [assigner](Stream<Item> in) {
+      return in.key_by(&Item::key).window(assigner.in_processing_time()).sum("sum", &Item::value);
+    };
+    Harness first(describe, {.processing_time = {100}});
+    first.push({"a", 1});
+    first.push({"b", 1});
+    Harness early(describe, {.processing_time = {end - 2}, .restored = first.snapshot()});
+    EXPECT_TRUE(fired(early).empty());
+    early.advance_processing_time(1ms);
+    EXPECT_EQ(fired(early), (std::vector{end, end}));
+    Harness late(describe, {.processing_time = {100'000}, .restored = first.snapshot()});
+    EXPECT_EQ(fired(late), (std::vector{end, end}));
+  };
+  check(Tumbling::of(3s), 3000);
+  check(Session::with_gap(3s), 3100);
 }
 
 TEST(Restore, a_timer_that_is_set_again_still_fires_once) {
@@ -251,10 +377,10 @@ struct Rules {
   ValueState<int> of_key{};
   void on_element1(const int& number, TextContext& ctx) {
     if (number < 0) rules.put("mine", number);
-    const auto entries = rules.entries();
+    std::map<std::string, int> in_order;
+    rules.for_each([&](const std::string& name, int limit) { in_order.emplace(name, limit); });
     std::string text;
-    for (const auto& [name, limit] : std::map(entries.begin(), entries.end()))
-      text += name + "=" + std::to_string(limit) + " ";
+    for (const auto& [name, limit] : in_order) text += name + "=" + std::to_string(limit) + " ";
     ctx.emit(text);
   }
   void on_element2(const Rule& rule, Context<std::string>&) {
@@ -382,6 +508,53 @@ TEST(Restore, every_kind_of_state_survives_and_expires_as_without_it) {
   StreamHarness<int, std::string> late(describe, {.processing_time = {160}, .restored = snapshot});
   late.push(1);
   EXPECT_EQ(late.take_values(), (Texts{"1 of 3 by 3 sum 3 number 3"}));
+}
+
+// What a step says to the state of the same one with other settings.
+template <class Before, class After>
+std::string said_to_change(Before before, After after) {
+  using Harness = StreamHarness<Item, Sum64>;
+  const auto describe = [](auto windowed) {
+    return [windowed](Stream<Item> in) {
+      return windowed(in.key_by(&Item::key)).sum("sum", &Item::value);
+    };
+  };
+  Harness first(describe(before));
+  first.push({"a", 1}, EventTime{1000});
+  Harness second(describe(after), {.restored = first.snapshot()});
+  if (second.status()) return "";
+  EXPECT_EQ(second.status().error().code, Errc::state_mismatch);
+  return second.status().error().message;
+}
+
+TEST(Restore, of_windows_that_are_kept_in_another_way_names_the_settings_that_decide_it) {
+  const auto plain = [](auto keyed) { return keyed.window(Tumbling::of(3s)); };
+  const auto patient = [](auto keyed) {
+    return keyed.window(Tumbling::of(3s)).allowed_lateness(1s);
+  };
+  const auto sliding = [](auto keyed) { return keyed.window(Sliding::of(3s, 1s)); };
+  const auto counted = [](auto keyed) {
+    return keyed.window(Tumbling::of(3s)).trigger(CountTrigger{5});
+  };
+  const std::string what_decides =
+      "how they are kept follows from the windows, allowed_lateness, the trigger, the evictor and "
+      "the aggregate or function (also from whether that can merge): leave those as they were, or "
+      "give the step another name";
+  EXPECT_EQ(said_to_change(plain, patient),
+            "what is restored of 'sum' is of windows that were kept in another way ('windows'): " +
+                what_decides);
+  EXPECT_EQ(said_to_change(patient, plain),
+            "what is restored of 'sum' is of windows that were kept in another way ('open "
+            "windows'): " +
+                what_decides);
+  EXPECT_EQ(said_to_change(sliding, plain),
+            "what is restored of 'sum' is of windows that were kept in another way ('slices', "
+            "'window pattern'): " +
+                what_decides);
+  const std::string other_trigger = said_to_change(patient, counted);
+  EXPECT_NE(other_trigger.find("but what is restored is windows of"), std::string::npos);
+  EXPECT_NE(other_trigger.find(what_decides), std::string::npos) << other_trigger;
+  EXPECT_EQ(said_to_change(patient, patient), "");
 }
 
 TEST(Restore, of_another_type_says_what_it_was) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -30,6 +31,25 @@ std::vector<Out> run(Step step) {
   harness.end_input();
   EXPECT_TRUE(harness.status());
   return harness.take_values();
+}
+
+// An overflow of a signed integer would not be a constant.
+TEST(Rolling, sums_of_integers_wrap_and_come_back) {
+  constexpr auto wrapped = [] {
+    const Sum<int Sale::*, int> sum{&Sale::amount};
+    int total = std::numeric_limits<int>::max();
+    sum.add(total, Sale{.shop = {}, .amount = 2});
+    sum.merge(total, std::numeric_limits<int>::min());
+    return total;
+  };
+  static_assert(wrapped() == 1);
+  constexpr auto taken_back = [] {
+    const Sum<int Sale::*, int> sum{&Sale::amount};
+    int total = std::numeric_limits<int>::min() + 1;
+    sum.retract(total, 2);
+    return total;
+  };
+  static_assert(taken_back() == std::numeric_limits<int>::max());
 }
 
 TEST(Rolling, every_record_updates_the_value_of_its_key) {

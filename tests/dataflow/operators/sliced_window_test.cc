@@ -20,6 +20,7 @@
 #include "dataflow/window/sliding.h"
 #include "dataflow/window/triggers/event_time_trigger.h"
 #include "state/redistribution.h"
+#include "tests/dataflow/operators/snapshot_groups.h"
 
 namespace weir {
 namespace {
@@ -88,13 +89,9 @@ class WindowedRun {
   }
   [[nodiscard]] std::size_t state_bytes() const {
     std::size_t total = 0;
-    for (const auto& [node, parts] : harness_->snapshot()) {
-      for (const RestoredState& part : parts) {
-        for (const RestoredKeyedState& state : part.keyed) {
-          for (const auto& [group, bytes] : state.groups) total += bytes.size();
-        }
-      }
-    }
+    for_each_group(harness_->snapshot(), [&](const StateDescriptor& /*state*/, const Bytes& bytes) {
+      total += bytes.size();
+    });
     return total;
   }
 
@@ -257,19 +254,57 @@ TEST(SlicedWindow, does_not_go_on_with_slices_of_other_windows) {
   EXPECT_EQ(after.status().error().code, Errc::state_mismatch);
 }
 
+// What a step with the windows `before` leaves of a record at `at` does not go on with the windows `after`.
+template <class Before, class After>
+std::string mistake_of_change(const Before& before, const After& after, EventTime at) {
+  const auto describe = [](const auto& windows) {
+    return [windows](Stream<Item> in) {
+      return in.key_by(&Item::key).window(windows).sum("sum", &Item::value);
+    };
+  };
+  using Harness = StreamHarness<Item, Windowed<std::int64_t, std::int64_t>>;
+  Harness first(describe(before));
+  first.push({1, 1}, at);
+  Harness second(describe(after), {.restored = first.snapshot()});
+  second.watermark(EventTime::max() - 1ms);
+  if (second.status()) return "";
+  EXPECT_EQ(second.status().error().code, Errc::state_mismatch);
+  return second.status().error().message;
+}
+
+TEST(SlicedWindow, does_not_go_on_where_a_slice_is_a_gap_now) {
+  EXPECT_EQ(mistake_of_change(Sliding::of(5s, 10s), Sliding::of(5s, 10s, 5s), EventTime{1000}),
+            "the state of 'sum' is of sliding windows of 5000 ms every 10000 ms, offset 0 ms, but "
+            "the step has sliding windows of 5000 ms every 10000 ms, offset 5000 ms: give them as "
+            "they were, or the step another name");
+}
+
+TEST(SlicedWindow, does_not_go_on_with_windows_of_another_size_or_kind_whose_slices_are_the_same) {
+  EXPECT_NE(mistake_of_change(Sliding::of(1h, 5min), Sliding::of(2h, 5min), EventTime{0}), "");
+  EXPECT_NE(mistake_of_change(Sliding::of(1h, 5min), Cumulative::of(1h, 5min), EventTime{0}), "");
+  EXPECT_NE(mistake_of_change(Cumulative::of(1h, 5min), Cumulative::of(2h, 5min), EventTime{0}),
+            "");
+}
+
+TEST(SlicedWindow, goes_on_with_an_offset_that_makes_the_same_windows) {
+  EXPECT_EQ(mistake_of_change(Sliding::of(1h, 5min, 2min), Sliding::of(1h, 5min, -3min), {0}), "");
+  EXPECT_EQ(
+      mistake_of_change(Cumulative::of(1h, 5min, 2min), Cumulative::of(1h, 5min, -58min), {0}), "");
+}
+
 // The operator alone, as one of several instances and without time for more than one key a call.
 template <class Agg, class Windows>
 class Instance {
  public:
   using Row = Windowed<std::int64_t, AggregateResult<Agg>>;
 
-  Instance(const Windows& windows, KeyGroupSlice keys, RestoredState restored = {},
-           EventTime watermark = EventTime::min())
+  Instance(const Windows& windows, KeyGroupSlice keys, RestoredState restored = {})
       : op_(&Item::key, windows, Agg{}, Make{}), keys_(keys), state_(keys, std::move(restored)) {
     context_.keys = keys;
     context_.state = &state_;
     context_.metrics = &metrics_;
-    context_.watermark = watermark;
+    EXPECT_TRUE(context_.reached.open(state_));
+    context_.watermark = context_.reached.watermark();
     EXPECT_TRUE(op_.open(context_));
     ports_.push_back(std::make_unique<Output<Row>>());
   }
@@ -296,9 +331,10 @@ class Instance {
       result = *op_.on_watermark(time, out);
       take();
     }
+    context_.reached.reach(time);
   }
   [[nodiscard]] RestoredState snapshot() {
-    EXPECT_TRUE(op_.prepare_snapshot(CheckpointId{1}));
+    context_.reached.prepare_snapshot();
     return write_to_memory(state_.freeze());
   }
 
@@ -388,9 +424,9 @@ void fires_nothing_twice(const Windows& windows) {
   (void)behind.take_rows();
 
   auto restored = redistribute({ahead.snapshot(), behind.snapshot()}, 1, key_groups);
-  Instance<Agg, Windows> once(windows, all_keys, restored[0], EventTime{40});
+  Instance<Agg, Windows> once(windows, all_keys, restored[0]);
   restored = redistribute({once.snapshot()}, 1, key_groups);
-  Instance<Agg, Windows> both(windows, all_keys, restored[0], EventTime{40});
+  Instance<Agg, Windows> both(windows, all_keys, restored[0]);
   for (const EventTime watermark : {EventTime{60}, EventTime{90}, EventTime::max()}) {
     if (watermark == EventTime{90}) {
       ahead.push(later);

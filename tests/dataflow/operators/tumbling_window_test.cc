@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "dataflow/harness.h"
+#include "tests/dataflow/operators/harness_script.h"
 
 namespace weir {
 namespace {
@@ -74,30 +75,30 @@ TEST(TumblingWindow, fires_when_the_watermark_reaches_its_last_millisecond) {
   EXPECT_EQ(take(harness), (Texts{"WM 7999"}));
 }
 
+struct JoinTexts {
+  using Accumulator = std::string;
+  void add(Accumulator& all, std::int64_t value) const { all += std::to_string(value) + " "; }
+  [[nodiscard]] std::string result(const Accumulator& all) const { return all; }
+};
+
 TEST(TumblingWindow, follows_watermarks_of_records_out_of_order) {
-  StreamHarness<std::int64_t, Windowed<int, std::string>> harness([](Stream<std::int64_t> in) {
-    struct Join {
-      using Accumulator = std::string;
-      void add(Accumulator& all, std::int64_t value) const { all += std::to_string(value) + " "; }
-      [[nodiscard]] std::string result(const Accumulator& all) const { return all; }
-    };
+  HarnessScript<StreamHarness<std::int64_t, std::string>>([](Stream<std::int64_t> in) {
     return in.event_time([](std::int64_t ms) { return EventTime{ms}; }, bounded(2s))
         .key_by([](std::int64_t) { return 0; })
         .window(Tumbling::of(5s))
-        .aggregate("contents", Join{});
-  });
-  using Output = Emitted<Windowed<int, std::string>>;
-  for (const std::int64_t ms : {1000, 4000, 6999}) harness.push(ms);
-  EXPECT_EQ(harness.take_outputs().back(), Output(Watermark{EventTime{4998}}));
-  harness.push(7000);
-  EXPECT_EQ(
-      harness.take_outputs(),
-      (std::vector<Output>{Record<Windowed<int, std::string>>{
-                               {EventTime{0}, EventTime{5000}, 0, "1000 4000 "}, EventTime{4999}},
-                           Watermark{EventTime{4999}}}));
-  harness.push(12'000);
-  EXPECT_EQ(harness.take_values(), (std::vector<Windowed<int, std::string>>{
-                                       {EventTime{5000}, EventTime{10'000}, 0, "6999 7000 "}}));
+        .aggregate("contents", JoinTexts{}, [](int, Window window, const std::string& all) {
+          return all + "from " + std::to_string(window.start.ms);
+        });
+  })
+      .push(std::int64_t{1000})
+      .push(std::int64_t{4000})
+      .push(std::int64_t{6999})
+      .expect({"WM -1001", "WM 1999", "WM 4998"})
+      .push(std::int64_t{7000})
+      .expect({"1000 4000 from 0@4999", "WM 4999"})
+      .push(std::int64_t{12'000})
+      .expect({"6999 7000 from 5000@9999", "WM 9999"})
+      .run();
 }
 
 TEST(TumblingWindow, counts_and_drops_records_that_come_after_it_has_fired) {

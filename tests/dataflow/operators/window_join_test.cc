@@ -14,6 +14,7 @@
 #include "dataflow/window/sliding.h"
 #include "dataflow/window/triggers/count_trigger.h"
 #include "dataflow/window/triggers/purging.h"
+#include "tests/dataflow/operators/harness_script.h"
 
 namespace weir {
 namespace {
@@ -36,6 +37,9 @@ struct Pair {
     *out << '(' << pair.left << ',' << pair.right << ')';
   }
 };
+std::string text_of(const Pair& pair) {
+  return '(' + std::to_string(pair.left) + ',' + std::to_string(pair.right) + ')';
+}
 using Pairs = std::vector<Pair>;
 using Harness = TwoInputHarness<Number, Number, Pair>;
 
@@ -56,6 +60,9 @@ struct Sizes {
     *out << sizes.left << '/' << sizes.right;
   }
 };
+std::string text_of(const Sizes& sizes) {
+  return std::to_string(sizes.left) + '/' + std::to_string(sizes.right);
+}
 
 struct CountSides {
   void on_window(const std::vector<Number>& left, const std::vector<Number>& right,
@@ -64,44 +71,47 @@ struct CountSides {
   }
 };
 
-// V44: left 0 to 7, right 0, 1, 3 and 4.
-template <class AnyHarness>
-void push_figure(AnyHarness& harness) {
-  for (int n = 0; n < 8; ++n) harness.first().push({"a", n}, EventTime{n});
-  for (const int n : {0, 1, 3, 4}) harness.second().push({"a", n}, EventTime{n});
+// Left 0 to 7, right 0, 1, 3 and 4.
+template <class Script>
+Script& push_eight_and_four(Script& script) {
+  for (int n = 0; n < 8; ++n) script.first(Number{"a", n}, n);
+  for (const int n : {0, 1, 3, 4}) script.second(Number{"a", n}, n);
+  return script;
 }
 
-// V44.
 TEST(WindowJoin, gives_all_pairs_of_a_window_with_its_last_millisecond) {
-  Harness harness(joined);
-  push_figure(harness);
-  EXPECT_THAT(harness.take_values(), IsEmpty());
-  harness.watermark(EventTime{1});
-  EXPECT_THAT(harness.take_values(),
-              UnorderedElementsAreArray(Pairs{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
-  harness.watermark(EventTime{3});
-  const auto outputs = harness.take_outputs();
-  std::vector<std::int64_t> times;
-  for (const auto& output : outputs) {
-    if (const auto* record = std::get_if<Record<Pair>>(&output)) times.push_back(record->time.ms);
-  }
-  EXPECT_THAT(times, ElementsAre(3, 3));
-  harness.watermark(EventTime{7});
-  EXPECT_THAT(harness.take_values(), UnorderedElementsAre(Pair{4, 4}, Pair{5, 4}));
+  HarnessScript<Harness> windows(joined);
+  push_eight_and_four(windows)
+      .expect({})
+      .watermark(1)
+      .expect({"(0,0)@1", "(0,1)@1", "(1,0)@1", "(1,1)@1", "WM 1"})
+      .watermark(3)
+      .expect({"(2,3)@3", "(3,3)@3", "WM 3"})
+      .watermark(5)
+      .expect({"(4,4)@5", "(5,4)@5", "WM 5"})
+      .watermark(7)
+      .expect({"WM 7"})
+      .run();
+  HarnessScript<Harness> at_once(joined);
+  push_eight_and_four(at_once)
+      .watermark(7)
+      .expect({"(0,0)@1", "(0,1)@1", "(1,0)@1", "(1,1)@1", "(2,3)@3", "(3,3)@3", "(4,4)@5",
+               "(5,4)@5", "WM 7"})
+      .run();
 }
 
-// V44.
 TEST(CoGroup, is_called_also_when_a_side_is_empty) {
-  TwoInputHarness<Number, Number, Sizes> harness([](Stream<Number> left, Stream<Number> right) {
-    return left.key_by(&Number::key)
-        .co_group(right.key_by(&Number::key))
-        .window(Tumbling::of(2ms))
-        .process("sizes", CountSides{});
-  });
-  push_figure(harness);
-  harness.watermark(EventTime{7});
-  EXPECT_THAT(harness.take_values(),
-              UnorderedElementsAre(Sizes{2, 2}, Sizes{2, 1}, Sizes{2, 1}, Sizes{2, 0}));
+  HarnessScript<TwoInputHarness<Number, Number, Sizes>> sizes(
+      [](Stream<Number> left, Stream<Number> right) {
+        return left.key_by(&Number::key)
+            .co_group(right.key_by(&Number::key))
+            .window(Tumbling::of(2ms))
+            .process("sizes", CountSides{});
+      });
+  push_eight_and_four(sizes)
+      .watermark(7)
+      .expect({"2/2@1", "2/1@3", "2/1@5", "2/0@7", "WM 7"})
+      .run();
 }
 
 // More pairs in a window than a batch holds.

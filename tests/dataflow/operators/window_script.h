@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "dataflow/harness.h"
+#include "tests/dataflow/operators/snapshot_groups.h"
 
 namespace weir {
 
@@ -143,14 +144,9 @@ class WindowScript {
   }
 
   static void expect_no_state(const JobSnapshot& snapshot) {
-    for (const auto& [node, parts] : snapshot) {
-      for (const RestoredState& part : parts) {
-        for (const RestoredKeyedState& state : part.keyed) {
-          for (const auto& [group, bytes] : state.groups)
-            EXPECT_TRUE(bytes.empty()) << "'" << state.descriptor.name << "' has entries";
-        }
-      }
-    }
+    for_each_group(snapshot, [](const StateDescriptor& state, const Bytes& bytes) {
+      EXPECT_TRUE(bytes.empty()) << "'" << state.name << "' has entries";
+    });
   }
 
   Describe describe_;

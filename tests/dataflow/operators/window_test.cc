@@ -1,4 +1,4 @@
-// Windows of every kind, as scripts: what goes in, what comes out. V… are the numbers of the reference vectors.
+// Windows of every kind, as scripts: what goes in, what comes out.
 #include "dataflow/operators/window.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include "dataflow/window/session.h"
 #include "dataflow/window/sliding.h"
 #include "dataflow/window/triggers/event_time_trigger.h"
+#include "tests/dataflow/operators/harness_script.h"
 #include "tests/dataflow/operators/window_script.h"
 
 namespace weir {
@@ -33,7 +34,7 @@ Script& push_eight(Script& script) {
   return script;
 }
 
-// V16, by the operator for tumbling windows and, with a trigger that makes no difference, by the general one.
+// By the operator for tumbling windows and, with a trigger that makes no difference, by the general one.
 TEST(Window, tumbling_fires_when_the_watermark_reaches_the_last_millisecond) {
   const auto check = [](auto windowed) {
     auto tumbling = window_script(windowed);
@@ -60,7 +61,6 @@ TEST(Window, tumbling_fires_when_the_watermark_reaches_the_last_millisecond) {
   });
 }
 
-// V17
 TEST(Window, sliding_fires_each_slide) {
   auto sliding = window_script([](auto keyed) { return keyed.window(Sliding::of(3s, 1s)); });
   push_eight(sliding)
@@ -108,7 +108,6 @@ TEST(Window, cumulative_fires_each_step_and_begins_anew) {
       .run();
 }
 
-// V19
 TEST(Window, sessions_end_when_a_key_has_been_silent_for_the_gap) {
   window_script([](auto keyed) { return keyed.window(Session::with_gap(3s)); })
       .push("key2", 1, 0)
@@ -131,7 +130,6 @@ TEST(Window, sessions_end_when_a_key_has_been_silent_for_the_gap) {
       .run();
 }
 
-// V20
 TEST(Window, sessions_that_touch_merge) {
   window_script([](auto keyed) { return keyed.window(Session::with_gap(3s)); })
       .push("a", 1, 0)
@@ -172,7 +170,6 @@ TEST(Window, a_late_record_that_touches_an_open_session_is_not_late) {
       .run();
 }
 
-// V23
 TEST(Window, sessions_with_a_gap_of_the_record) {
   window_script([](auto keyed) {
     return keyed.window(Session::with_gap_of([](const Item& item) { return item.value * 1s; }));
@@ -187,7 +184,6 @@ TEST(Window, sessions_with_a_gap_of_the_record) {
       .run();
 }
 
-// V28
 TEST(Window, a_late_record_within_the_allowed_lateness_fires_again) {
   const auto lateness = [](auto trigger) {
     return window_script_with_late([trigger](auto keyed) {
@@ -223,7 +219,6 @@ TEST(Window, a_late_record_within_the_allowed_lateness_fires_again) {
       .run();
 }
 
-// V29
 TEST(Window, late_records_go_to_their_side_output) {
   const auto check = [](auto windowed) {
     window_script_with_late(windowed)
@@ -246,7 +241,6 @@ TEST(Window, late_records_go_to_their_side_output) {
   check([](auto keyed) { return keyed.window(Tumbling::of(2s)).trigger(EventTimeTrigger{}); });
 }
 
-// V30
 TEST(Window, a_record_that_is_late_for_some_windows_is_kept_in_the_others) {
   window_script_with_late([](auto keyed) { return keyed.window(Sliding::of(3s, 1s)); })
       .push("key2", 1, 1000)
@@ -271,7 +265,6 @@ TEST(Window, a_record_that_is_late_for_some_windows_is_kept_in_the_others) {
       .run();
 }
 
-// V31
 TEST(Window, late_records_are_counted_where_nobody_wants_them) {
   window_script([](auto keyed) { return keyed.window(Sliding::of(3s, 1s)); })
       .watermark(5000)
@@ -286,7 +279,6 @@ TEST(Window, late_records_are_counted_where_nobody_wants_them) {
       .run();
 }
 
-// V32, V33
 TEST(Window, a_late_record_joins_a_session_that_has_fired_and_is_allowed_lateness) {
   window_script_with_late(
       [](auto keyed) { return keyed.window(Session::with_gap(3s)).allowed_lateness(10s); })
@@ -310,7 +302,6 @@ TEST(Window, a_late_record_joins_a_session_that_has_fired_and_is_allowed_latenes
       .run();
 }
 
-// V34
 TEST(Window, lateness_beyond_the_end_of_time_is_the_end_of_time) {
   const EventTime time = EventTime::max() - 1750ms;
   const Window window = Tumbling::of(1s).window_of(time);
@@ -326,7 +317,6 @@ TEST(Window, lateness_beyond_the_end_of_time_is_the_end_of_time) {
       .run();
 }
 
-// V35
 TEST(Window, nothing_fires_at_cleanup_and_nothing_is_left_after_it) {
   window_script([](auto keyed) {
     return keyed.window(Tumbling::of(2s))
@@ -346,7 +336,6 @@ TEST(Window, nothing_fires_at_cleanup_and_nothing_is_left_after_it) {
       .run();
 }
 
-// V36
 TEST(Window, tumbling_in_processing_time_fires_by_the_clock) {
   window_script([](auto keyed) { return keyed.window(Tumbling::of(3s).in_processing_time()); })
       .processing_time(3)
@@ -368,7 +357,6 @@ TEST(Window, tumbling_in_processing_time_fires_by_the_clock) {
       .run();
 }
 
-// V37
 TEST(Window, sliding_in_processing_time_fires_by_the_clock) {
   window_script([](auto keyed) { return keyed.window(Sliding::of(3s, 1s).in_processing_time()); })
       .processing_time(3)
@@ -385,7 +373,6 @@ TEST(Window, sliding_in_processing_time_fires_by_the_clock) {
       .run();
 }
 
-// V38
 TEST(Window, sessions_in_processing_time_end_by_the_clock) {
   window_script([](auto keyed) { return keyed.window(Session::with_gap(3s).in_processing_time()); })
       .processing_time(3)
@@ -407,7 +394,6 @@ TEST(Window, sessions_in_processing_time_end_by_the_clock) {
       .run();
 }
 
-// V42
 TEST(Window, takes_and_fires_late_records_up_to_the_last_millisecond_of_lateness) {
   struct Case {
     Duration lateness;
@@ -434,29 +420,77 @@ TEST(Window, takes_and_fires_late_records_up_to_the_last_millisecond_of_lateness
   }
 }
 
-// V43
-TEST(Window, results_of_a_window_line_up_with_the_next_one) {
-  WindowScript<Sum64>([](Stream<Item> in) {
-    return in.key_by(&Item::key)
-        .window(Tumbling::of(5s))
-        .trigger(EventTimeTrigger{})
-        .aggregate("sum", Sum<std::int64_t Item::*, std::int64_t>{&Item::value},
-                   [](const std::string& key, Window, std::int64_t value) {
-                     return Item{key, value};
-                   })
-        .window_all(Tumbling::of(5s))
-        .trigger(EventTimeTrigger{})
-        .reduce("top", [](const Item& a, const Item& b) { return a.value >= b.value ? a : b; })
-        .map([](const Item& top) {
-          return Sum64{EventTime{0}, EventTime{5000}, top.key, top.value};
-        });
-  })
-      .push("a", 1, 100)
-      .push("b", 5, 200)
-      .push("a", 2, 4000)
-      .watermark(4999)
-      .expect({"b 5 [0,5000)"})
+TEST(Window, fires_at_its_last_millisecond_and_keeps_its_contents_until_lateness_is_over) {
+  const auto script = [](Duration lateness, auto trigger) {
+    return window_script_with_late([=](auto keyed) {
+      return keyed.window(Tumbling::of(1s)).trigger(trigger).allowed_lateness(lateness);
+    });
+  };
+  const auto without_lateness = [](auto unfired) {
+    unfired.push("k", 1, 500)
+        .watermark(998)
+        .expect({})
+        .push("k", 1, 500)
+        .watermark(999)
+        .expect({"k 2 [0,1000)"})
+        .expect_no_state()
+        .run();
+  };
+  without_lateness(script(0ms, EventTimeTrigger{}));
+  without_lateness(
+      window_script_with_late([](auto keyed) { return keyed.window(Tumbling::of(1s)); }));
+  script(100ms, EventTimeTrigger{})
+      .push("k", 1, 500)
+      .watermark(998)
+      .expect({})
+      .watermark(999)
+      .expect({"k 1 [0,1000)"})
+      .push("k", 2, 500)
+      .expect({"k 3 [0,1000)"})
+      .watermark(1098)
+      .expect({})
+      .push("k", 4, 500)
+      .expect({"k 7 [0,1000)"})
+      .watermark(1099)
+      .expect({})
+      .expect_no_state()
+      .push("k", 8, 500)
+      .expect({"LATE k 8"})
+      .expect_no_state()
       .run();
+}
+
+// The results of the first come out, too.
+TEST(Window, results_of_a_window_line_up_with_the_next_one_before_the_watermark_that_fired_both) {
+  const auto check = [](auto windowed) {
+    HarnessScript<StreamHarness<Item, std::string>>([windowed](Stream<Item> in) {
+      const auto sums = windowed(in.key_by(&Item::key))
+                            .aggregate("sum", Sum<std::int64_t Item::*, std::int64_t>{&Item::value},
+                                       [](const std::string& key, Window, std::int64_t value) {
+                                         return Item{key, value};
+                                       });
+      const auto top = windowed(sums.key_by([](const Item&) {
+                         return 0;
+                       })).reduce("top", [](const Item& a, const Item& b) {
+        return a.value >= b.value ? a : b;
+      });
+      const auto text = [](const Item& item) {
+        return item.key + " " + std::to_string(item.value);
+      };
+      return sums.map(text).union_with(
+          top.map([text](const Item& item) { return "top " + text(item); }));
+    })
+        .push(Item{"a", 1}, 100)
+        .push(Item{"b", 5}, 200)
+        .push(Item{"a", 2}, 4000)
+        .watermark(4998)
+        .expect({"WM 4998"})
+        .watermark(4999)
+        .expect({"a 3@4999", "b 5@4999", "top b 5@4999", "WM 4999"})
+        .run();
+  };
+  check([](auto keyed) { return keyed.window(Tumbling::of(5s)); });
+  check([](auto keyed) { return keyed.window(Tumbling::of(5s)).trigger(EventTimeTrigger{}); });
 }
 
 // A window per digit of the value.

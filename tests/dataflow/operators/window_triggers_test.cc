@@ -1,4 +1,4 @@
-// Triggers and evictors, as scripts: what goes in, what comes out. V… are the numbers of the reference vectors.
+// Triggers and evictors, as scripts: what goes in, what comes out.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -16,6 +16,7 @@
 #include "dataflow/window/triggers/never_trigger.h"
 #include "dataflow/window/triggers/processing_time_trigger.h"
 #include "dataflow/window/triggers/timeout_trigger.h"
+#include "tests/dataflow/operators/harness_script.h"
 #include "tests/dataflow/operators/window_script.h"
 
 namespace weir {
@@ -25,7 +26,6 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t end_of_time = EventTime::max().ms;
 
-// V21
 TEST(Trigger, a_count_trigger_adds_up_what_sessions_have_counted) {
   window_script([](auto keyed) {
     return keyed.window(Session::with_gap(3s)).trigger(purging(CountTrigger{4}));
@@ -51,7 +51,6 @@ TEST(Trigger, a_count_trigger_adds_up_what_sessions_have_counted) {
       .run();
 }
 
-// V22
 TEST(Trigger, a_continuous_trigger_goes_on_in_the_session_that_two_have_become) {
   window_script([](auto keyed) {
     return keyed.window(Session::with_gap(3s)).trigger(ContinuousEventTimeTrigger{2s});
@@ -75,7 +74,6 @@ TEST(Trigger, a_continuous_trigger_goes_on_in_the_session_that_two_have_become) 
       .run();
 }
 
-// V24, V25
 TEST(Trigger, count_windows_fire_with_each_fourth_record_of_a_key) {
   window_script([](auto keyed) { return keyed.count_window(4); })
       .push("key2")
@@ -99,7 +97,6 @@ TEST(Trigger, count_windows_fire_with_each_fourth_record_of_a_key) {
       .run();
 }
 
-// V26
 TEST(Trigger, sliding_count_windows_have_the_last_records_after_every_few) {
   window_script([](auto keyed) { return keyed.count_window(4, 2); })
       .push("k", 1)
@@ -116,20 +113,34 @@ TEST(Trigger, sliding_count_windows_have_the_last_records_after_every_few) {
       .run();
 }
 
-// V27
-TEST(Trigger, a_global_window_fires_at_the_end_of_the_input) {
+TEST(Trigger, a_global_window_fires_at_the_end_of_the_input_and_before_its_watermark) {
+  HarnessScript<StreamHarness<Item, Sum64>>([](Stream<Item> in) {
+    return in.key_by(&Item::key)
+        .window(Global{})
+        .trigger(EndOfInputTrigger{})
+        .sum("sum", &Item::value);
+  })
+      .push(Item{"key2"}, 1000)
+      .push(Item{"key2"}, 3999)
+      .push(Item{"key1"}, 20)
+      .push(Item{"key2"})
+      .push(Item{"key1"}, 999)
+      .push(Item{"key2"}, 1998)
+      .push(Item{"key1"}, 0)
+      .push(Item{"key2"}, 1999)
+      .watermark(EventTime::max() - 1ms)
+      .expect({"WM " + std::to_string(end_of_time - 1)})
+      .watermark(EventTime::max())
+      .expect({"key1 3 @MAX@MAX", "key2 5 @MAX@MAX", "WM MAX"})
+      .run();
   window_script([](auto keyed) { return keyed.window(Global{}).trigger(EndOfInputTrigger{}); })
       .push("key2", 5)
-      .push("key1", 3, 17)
-      .watermark(end_of_time - 1)
-      .expect({})
       .watermark(end_of_time)
-      .expect({"key1 3 @MAX", "key2 5 @MAX"})
+      .expect({"key2 5 @MAX"})
       .expect_no_state()
       .run();
 }
 
-// V39
 TEST(Trigger, a_trigger_replaces_the_default) {
   window_script([](auto keyed) { return keyed.window(Tumbling::of(1s)).trigger(CountTrigger{2}); })
       .push("k", 1, 1)
@@ -137,6 +148,17 @@ TEST(Trigger, a_trigger_replaces_the_default) {
       .expect({"k 2 [0,1000)"})
       .push("k", 1, 3)
       .expect({})
+      .watermark(999)
+      .expect({})
+      .expect_no_state()
+      .run();
+  window_script([](auto keyed) { return keyed.window(Tumbling::of(1s)).trigger(CountTrigger{2}); })
+      .push("k", 1, 1)
+      .push("k", 1, 2)
+      .expect({"k 2 [0,1000)"})
+      .push("k", 1, 3)
+      .push("k", 1, 4)
+      .expect({"k 4 [0,1000)"})
       .watermark(999)
       .expect({})
       .expect_no_state()
@@ -155,7 +177,6 @@ TEST(Trigger, a_trigger_replaces_the_default) {
       .run();
 }
 
-// V40
 TEST(Trigger, evictors_choose_what_the_function_sees) {
   const auto evicting = [](auto evictor) {
     return window_script([evictor](auto keyed) {
@@ -212,7 +233,6 @@ TEST(Trigger, a_time_evictor_leaves_elements_without_time_alone) {
       .run();
 }
 
-// V41
 TEST(Trigger, a_continuous_trigger_of_event_time_fires_early_and_at_the_end) {
   window_script([](auto keyed) {
     return keyed.window(Tumbling::of(2ms)).trigger(ContinuousEventTimeTrigger{1h});
@@ -244,6 +264,10 @@ TEST(Trigger, a_continuous_trigger_of_event_time_fires_early_and_at_the_end) {
       .expect({"k 3 [0,10000)"})
       .push("k", 4, 500)
       .expect({"k 7 [0,10000)"})
+      .push("other", 8, 500)
+      .expect({"other 8 [0,10000)"})
+      .watermark(10'998)
+      .expect({})
       .watermark(10'999)
       .expect({})
       .expect_no_state()

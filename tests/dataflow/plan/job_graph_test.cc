@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <cstdlib>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/codec.h"
 #include "base/random.h"
 #include "dataflow/api/weir.h"
 #include "dataflow/plan/physical_plan.h"
+#include "tests/support/fuzz.h"
 
 namespace weir {
 namespace {
@@ -80,21 +80,13 @@ TEST(JobGraph, that_makes_no_sense_is_refused_with_the_reason) {
       std::string::npos);
 }
 
-// Damaged bytes give an error or some graph that the check judges: never a crash, never much memory. For
-// WEIR_FUZZ_SECONDS if that is set, from WEIR_FUZZ_SEED.
+// Damaged bytes give an error or some graph that the check judges: never a crash, never much memory.
 TEST(JobGraph, fuzzed_bytes_are_refused_or_checked) {
-  const char* wanted_seconds = std::getenv("WEIR_FUZZ_SECONDS");
-  const char* wanted_seed = std::getenv("WEIR_FUZZ_SEED");
-  const std::uint64_t seed = wanted_seed == nullptr ? 1 : std::strtoull(wanted_seed, nullptr, 10);
-  SCOPED_TRACE("WEIR_FUZZ_SEED=" + std::to_string(seed));
-  const auto until =
-      std::chrono::steady_clock::now() +
-      std::chrono::milliseconds(
-          wanted_seconds == nullptr ? 300 : std::strtoll(wanted_seconds, nullptr, 10) * 1000);
-  Random random(seed);
+  Random random(fuzz_seed());
+  const MonotonicTime until = system_clock().now() + fuzz_time();
   const Bytes sound = to_bytes(counting_graph());
   std::uint64_t refused = 0;
-  while (std::chrono::steady_clock::now() < until) {
+  while (system_clock().now() < until) {
     Bytes bytes = sound;
     for (std::uint64_t i = random.below(8) + 1; i > 0; --i) {
       switch (random.below(4)) {

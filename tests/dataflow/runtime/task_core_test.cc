@@ -375,6 +375,50 @@ TEST(TaskCore, a_channel_waits_behind_its_barrier_until_the_others_have_had_thei
   EXPECT_EQ(task.out.values<int>(), (std::vector{1, 2}));
 }
 
+// What has left, in order: values, and | for a barrier.
+std::string left_by(const Task& task) {
+  std::string text;
+  for (const Element& element : task.out.elements()) {
+    if (std::holds_alternative<Barrier>(element)) text += "| ";
+    const auto* batch = std::get_if<BatchPtr>(&element);
+    if (batch == nullptr) continue;
+    for (const int value : batch_cast<int>(**batch).values) text += std::to_string(value) + " ";
+  }
+  return text;
+}
+
+TEST(TaskCore, all_records_before_the_last_barrier_leave_before_it_and_nothing_waits_behind_it) {
+  Task task(pass_on(), {InputPort{0}, InputPort{0}, InputPort{0}});
+  const auto go_on = [&task] {
+    EXPECT_EQ(task.step(), Kind::waiting);
+    while (task.return_credit()) (void)task.step();
+  };
+  const auto record = [&](std::uint32_t channel, int value) {
+    task.receive(channel, {value});
+    go_on();
+  };
+  const auto barrier = [&](std::uint32_t channel) {
+    task.receive(channel, Barrier{{7}});
+    go_on();
+  };
+  record(0, 1);
+  record(2, 2);
+  record(0, 3);
+  barrier(1);
+  record(1, 10);
+  barrier(2);
+  record(2, 20);
+  record(0, 4);
+  EXPECT_EQ(left_by(task), "1 2 3 4 ");
+  EXPECT_TRUE(task.environment.acknowledged.empty());
+  barrier(0);
+  EXPECT_EQ(left_by(task), "1 2 3 4 | 10 20 ");
+  EXPECT_EQ(task.environment.acknowledged.size(), 1U);
+  for (const std::uint32_t channel : {1U, 2U, 0U}) record(channel, 30);
+  EXPECT_EQ(left_by(task), "1 2 3 4 | 10 20 30 30 30 ");
+  EXPECT_EQ(task.environment.acknowledged.size(), 1U);
+}
+
 TEST(TaskCore, a_channel_that_ends_counts_as_having_had_its_barrier) {
   Task task(pass_on(), {InputPort{0}, InputPort{0}});
   task.receive(0, Barrier{{7}});

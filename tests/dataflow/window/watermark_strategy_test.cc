@@ -58,6 +58,9 @@ TEST(WatermarkStrategy, says_what_is_wrong_with_it) {
             "bounded(…) has -1000 ms of out-of-orderness: it must not be below 0");
   EXPECT_EQ(monotonous().with_idleness(0ms).mistake(),
             "with_idleness(…) has 0 ms: it must be above 0");
+  EXPECT_EQ(monotonous().with_idleness(-1ms).mistake(),
+            "with_idleness(…) has -1 ms: it must be above 0");
+  EXPECT_FALSE(monotonous().with_idleness(1ms).mistake());
   EXPECT_EQ(monotonous().with_max_ahead(-1ms).mistake(),
             "with_max_ahead(…) has -1 ms: it must not be below 0");
 }
