@@ -108,6 +108,7 @@ std::vector<OperatorContext> TaskActor::make_contexts() {
                         .attempt = deployment_.attempt,
                         .clock = engine_->clock,
                         .metrics = &deployment_.probe->operators[i],
+                        .reached = {},
                         .strict = deployment_.settings.strict,
                         .warn = [log = log_](const std::string& text) { log.warning(text); },
                         .waker =
