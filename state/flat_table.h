@@ -235,11 +235,11 @@ class FlatTable {
   }
 
   // Out of line, so that the calls cost the common path a jump that is not taken.
-  [[gnu::noinline, gnu::cold]] void save(std::size_t slot) {
+  [[gnu::noinline]] void save(std::size_t slot) {
     if (frozen_->is_over()) {
       frozen_.reset();
     } else {
-      frozen_->save(slot);
+      frozen_->save(slot, slots_[slot], tags_[slot] != 0);
     }
   }
   void save_all() {

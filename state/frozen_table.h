@@ -82,14 +82,68 @@ struct TableBlock {
   [[nodiscard]] std::size_t tag_count() const { return slot_count + tags_repeated; }
 };
 
+// Entries that are about to be changed. In chunks, because one buffer that grows would be copied now and then while a record
+// waits.
+template <class K, class V>
+class SavedEntries {
+ public:
+  void add(const TableSlot<K, V>& entry, const EntryEncoder<K, V>& encoder) {
+    if constexpr (copies) {
+      if (next_ == end_) add_chunk();
+      ::new (static_cast<void*>(next_++)) TableSlot<K, V>(entry);
+    } else {
+      if (chunks_.empty() || chunks_.back().size() > chunk_bytes * 3 / 4)
+        chunks_.emplace_back().reserve(chunk_bytes);
+      ByteWriter writer(chunks_.back());
+      encoder.encode(writer, entry.key, entry.value);
+    }
+  }
+  void prefetch() const {
+    if constexpr (copies) __builtin_prefetch(next_, 1);
+  }
+  // All of them, which are gone then.
+  void write(ByteWriter& writer, const EntryEncoder<K, V>& encoder) {
+    for (const auto& chunk : chunks_) {
+      if constexpr (copies) {
+        const auto* entry = std::launder(reinterpret_cast<const TableSlot<K, V>*>(chunk.get()));
+        const auto* const end = &chunk == &chunks_.back() ? next_ : entry + chunk_entries;
+        for (; entry != end; ++entry) encoder.encode(writer, entry->key, entry->value);
+      } else {
+        writer.bytes(chunk);
+      }
+    }
+    chunks_ = std::vector<Chunk>();
+    next_ = end_ = nullptr;
+  }
+
+ private:
+  static constexpr bool copies = std::is_trivially_copyable_v<TableSlot<K, V>> &&
+                                 alignof(TableSlot<K, V>) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+  static constexpr std::size_t chunk_bytes = 4096;
+  static constexpr std::size_t chunk_entries =
+      std::max<std::size_t>(1, chunk_bytes / sizeof(TableSlot<K, V>));
+  using Chunk = std::conditional_t<copies, std::unique_ptr<std::byte[]>, Bytes>;
+
+  void add_chunk() {
+    chunks_.emplace_back(new std::byte[chunk_entries * sizeof(TableSlot<K, V>)]);
+    next_ = reinterpret_cast<TableSlot<K, V>*>(chunks_.back().get());
+    end_ = next_ + chunk_entries;
+  }
+
+  TableSlot<K, V>* next_ = nullptr;  // where the next copy goes, in the last chunk
+  TableSlot<K, V>* end_ = nullptr;
+  std::vector<Chunk> chunks_;
+};
+
 // Two threads share it: the table's owner and one writer. Slots are divided into pages, which the
 // writer encodes one by one. The owner, before it first changes a slot of a page that the writer has
-// not come to, marks the slot and encodes its entry itself; then the writer leaves it out. So a
-// change costs the owner one entry, however large a page is, and it waits only if the writer is at
-// that very page. What is not written any more, because its writer gave up, costs the owner nothing.
+// not come to, marks the slot and saves its entry: a copy, or where that is more than bytes, the
+// entry encoded; then the writer takes that one. So a change costs the owner one entry, however
+// large a page is, and it waits only if the writer is at that very page. What is not written any
+// more, because its writer gave up, costs the owner nothing.
 //
-//   1. An entry is encoded once: by the owner if it marked the slot before the page was claimed,
-//      else by the writer.
+//   1. An entry is saved once by the owner, if it marked the slot before the page was claimed,
+//      else the writer encodes it where it is.
 //   2. Slots and tags do not change before they are marked or their page is done.
 //   3. The owner counts a marked slot when its entry is in saved_. The writer, which knows from the
 //      pages how many were marked in time, reads saved_ when so many are counted; from then on
@@ -99,10 +153,10 @@ class FrozenTable {
  public:
   // `block` belongs to the owner until it is handed over by keep().
   FrozenTable(TableBlock<K, V> block, std::shared_ptr<const EntryEncoder<K, V>> encoder)
-      : block_(block),
+      : pages_(std::make_unique<std::atomic<std::uint64_t>[]>(pages_in(block))),
+        block_(block),
         encoder_(std::move(encoder)),
-        page_count_((block.slot_count + page_slots - 1) / page_slots),
-        pages_(std::make_unique<std::atomic<std::uint64_t>[]>(page_count_)) {}
+        page_count_(pages_in(block)) {}
   FrozenTable(const FrozenTable&) = delete;
   FrozenTable& operator=(const FrozenTable&) = delete;
   ~FrozenTable() {
@@ -111,14 +165,25 @@ class FrozenTable {
 
   // By the owner. Nobody will look at the table's memory any more.
   [[nodiscard]] bool is_over() const { return over_.load(std::memory_order_acquire); }
-  // By the owner, before it changes the slot.
-  void save(std::size_t slot) {
-    save_slots(slot / page_slots, std::uint64_t{1} << (slot % page_slots));
+  // By the owner, before it changes the slot, which holds an entry if it is used.
+  void save(std::size_t slot, const TableSlot<K, V>& entry, bool is_used) {
+    const std::size_t page = slot / page_slots;
+    const std::uint64_t fresh = mark(page, std::uint64_t{1} << (slot % page_slots));
+    if (fresh == 0) return;
+    if (is_used) saved_.add(entry, *encoder_);
+    count_saved(fresh);
   }
   void save_all() {
-    for (std::size_t page = 0; page < page_count_; ++page) save_slots(page, slots_of(page));
+    for (std::size_t page = 0; page < page_count_; ++page) {
+      const std::uint64_t fresh = mark(page, slots_of(page));
+      for_each_entry(page, fresh, [this](const auto& entry) { saved_.add(entry, *encoder_); });
+      count_saved(fresh);
+    }
   }
-  void prefetch(std::size_t slot) const { __builtin_prefetch(&pages_[slot / page_slots], 1); }
+  void prefetch(std::size_t slot) const {
+    __builtin_prefetch(&pages_[slot / page_slots], 1);
+    saved_.prefetch();
+  }
   // By the owner: hands over the memory with its entries, and does not touch it any more.
   void keep() { keeps_block_ = true; }
 
@@ -127,13 +192,13 @@ class FrozenTable {
     std::uint64_t marked = 0;
     for (std::size_t page = 0; page < page_count_; ++page) {
       const std::uint64_t left_out = pages_[page].fetch_or(claimed, std::memory_order_acq_rel);
-      encode_slots(page, slots_of(page) & ~left_out, writer);
+      for_each_entry(page, slots_of(page) & ~left_out,
+                     [&](const auto& entry) { encoder_->encode(writer, entry.key, entry.value); });
       pages_[page].store(claimed | done, std::memory_order_release);
       marked += static_cast<std::uint64_t>(std::popcount(left_out));
     }
     wait_until([&] { return saved_count_.load(std::memory_order_acquire) == marked; });
-    for (const Bytes& chunk : saved_) writer.bytes(chunk);
-    saved_ = {};
+    saved_.write(writer, *encoder_);
     give_up();
   }
   // By the writer: it will not write (again).
@@ -144,40 +209,38 @@ class FrozenTable {
   static constexpr std::size_t page_slots = 32;
   static constexpr std::uint64_t claimed = std::uint64_t{1} << 32, done = claimed << 1;
 
+  static std::size_t pages_in(const TableBlock<K, V>& block) {
+    return (block.slot_count + page_slots - 1) / page_slots;
+  }
   [[nodiscard]] std::uint64_t slots_of(std::size_t page) const {
     return (std::uint64_t{1} << std::min(page_slots, block_.slot_count - page * page_slots)) - 1;
   }
 
-  void save_slots(std::size_t page, std::uint64_t slots) {
+  // Those of the slots that the owner has to save: none that was saved already or is the writer's.
+  std::uint64_t mark(std::size_t page, std::uint64_t slots) {
     std::atomic<std::uint64_t>& state = pages_[page];
     const std::uint64_t before = state.load(std::memory_order_acquire);
-    if ((before & done) != 0 || (before & slots) == slots) return;
+    if ((before & done) != 0 || (before & slots) == slots) return 0;
     const std::uint64_t marked = state.fetch_or(slots, std::memory_order_acq_rel);
     if ((marked & claimed) != 0) {
       wait_until([&] { return (state.load(std::memory_order_acquire) & done) != 0; });
-      return;
+      return 0;
     }
-    const std::uint64_t fresh = slots & ~marked;
-    ByteWriter writer(chunk_with_room());
-    encode_slots(page, fresh, writer);
+    return slots & ~marked;
+  }
+
+  void count_saved(std::uint64_t slots) {
     const std::uint64_t count = saved_count_.load(std::memory_order_relaxed);
-    saved_count_.store(count + static_cast<std::uint64_t>(std::popcount(fresh)),
+    saved_count_.store(count + static_cast<std::uint64_t>(std::popcount(slots)),
                        std::memory_order_release);
   }
 
-  void encode_slots(std::size_t page, std::uint64_t slots, ByteWriter& writer) const {
+  template <class Visit>
+  void for_each_entry(std::size_t page, std::uint64_t slots, Visit visit) const {
     for (; slots != 0; slots &= slots - 1) {
       const std::size_t i = page * page_slots + static_cast<std::size_t>(std::countr_zero(slots));
-      if (block_.tags[i] != 0) encoder_->encode(writer, block_.slots[i].key, block_.slots[i].value);
+      if (block_.tags[i] != 0) visit(block_.slots[i]);
     }
-  }
-
-  // Chunks, because one buffer that grows would be copied now and then while a record waits.
-  Bytes& chunk_with_room() {
-    constexpr std::size_t chunk_bytes = 4096;
-    if (saved_.empty() || saved_.back().size() > chunk_bytes * 3 / 4)
-      saved_.emplace_back().reserve(chunk_bytes);
-    return saved_.back();
   }
 
   template <class Condition>
@@ -188,13 +251,15 @@ class FrozenTable {
     }
   }
 
+  // What the owner needs of it for each entry, in a line of the cache.
+  alignas(64) std::unique_ptr<std::atomic<std::uint64_t>[]> pages_;
+  std::atomic<std::uint64_t> saved_count_{0};  // marked slots whose entries are in saved_
+  std::atomic<bool> over_{false};
+  SavedEntries<K, V> saved_;  // by the owner
+
   TableBlock<K, V> block_;
   std::shared_ptr<const EntryEncoder<K, V>> encoder_;  // one for all tables of a state
   std::size_t page_count_;
-  std::unique_ptr<std::atomic<std::uint64_t>[]> pages_;
-  std::atomic<bool> over_{false};
-  std::atomic<std::uint64_t> saved_count_{0};  // marked slots whose entries are in saved_
-  std::vector<Bytes> saved_;                   // entries that the owner has encoded
   bool keeps_block_ = false;
 };
 
