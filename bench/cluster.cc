@@ -151,7 +151,7 @@ class Cluster {
     for (std::uint32_t i = 0; i < workers; ++i) {
       workers_.push_back(std::make_unique<Process>(
           node, std::vector<std::string>{"--role", "worker", "--join", address_, "--slots",
-                                         std::to_string(slots), "--data-dir",
+                                         std::to_string(slots), "--memory", "0", "--data-dir",
                                          (directory_ / std::to_string(i)).string(), "--log-level",
                                          "warning"}));
     }

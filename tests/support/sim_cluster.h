@@ -1,12 +1,12 @@
 // A whole cluster in one thread, its interleaving drawn from a seed.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-
-#include <gtest/gtest.h>
 
 #include "actors/engine_context.h"
 #include "actors/job_status.h"
