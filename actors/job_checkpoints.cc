@@ -91,9 +91,11 @@ void JobCheckpoints::on_task_finished(TaskId task) {
   inject_barriers(task);
 }
 
-// No channel brings a barrier to a task whose producers have all finished. Those that go on for long, as loops do, take it from here; others
-// do nothing with it.
+// No channel brings a barrier to a task whose producers have all finished. Those that go on for long, as loops do, take it
+// from here; others do nothing with it.
 void JobCheckpoints::inject_barriers(std::optional<TaskId> just_finished) {
+  const std::vector<CheckpointId> pending = coordinator_->pending();
+  if (pending.empty()) return;
   const JobGraph& graph = job_->submission.graph;
   const auto has_finished = [&](const PhysicalEdge& edge) {
     for (std::uint32_t i = 0; i < graph.vertex(edge.from).parallelism; ++i) {
@@ -110,16 +112,14 @@ void JobCheckpoints::inject_barriers(std::optional<TaskId> just_finished) {
     if (!graph.is_source(vertex) && std::ranges::all_of(graph.edges, of_vertex))
       behind.insert(vertex.id);
   }
-  if (behind.empty()) return;
-  for (const CheckpointStatistics& checkpoint : coordinator_->statistics()) {
-    if (checkpoint.status != CheckpointStatus::in_progress) continue;
+  for (const CheckpointId checkpoint : pending) {
     job_manager_->for_each_execution([&](RegionExecution& execution) {
       for (const VertexId vertex : execution.vertices()) {
         if (!behind.contains(vertex)) continue;
         for (std::uint32_t i = 0; i < graph.vertex(vertex).parallelism; ++i) {
           const TaskId task{vertex, {i}};
           if (!job_manager_->has_finished(task))
-            execution.relay(InjectBarrier{execution.attempt(), task, checkpoint.id});
+            execution.relay(InjectBarrier{execution.attempt(), task, checkpoint});
         }
       }
     });

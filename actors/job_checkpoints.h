@@ -85,9 +85,9 @@ class JobCheckpoints {
   CheckpointId completed_{0};
   std::optional<CheckpointId> last_;      // that store_last() has begun
   std::optional<MonotonicTime> wake_at_;  // a reminder is under way
-  bool storage_is_silent_ = false;
-  std::optional<MonotonicTime>
-      storage_due_;  // the job cannot go on before the storage has answered
+  // Meaningful while the job cannot go on before the storage has answered.
+  std::optional<MonotonicTime> storage_due_;
+  bool storage_is_silent_ = false;  // it was late once, and is not asked any more
   std::uint32_t being_stored_ = 0;
   std::map<CheckpointId, Error> damaged_;
   std::string passed_over_;           // when a checkpoint was looked for last

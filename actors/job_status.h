@@ -68,7 +68,7 @@ struct TaskId {
 struct JobSettings {
   bool strict = false;              // see OperatorContext::strict
   Duration slot_timeout{300'000};   // how long to wait for slots
-  Duration deploy_timeout{60'000};  // how long coordinators and tasks may take to come up
+  Duration deploy_timeout{60'000};  // until coordinators and tasks are up, but for reading state
   Duration cancel_timeout{5'000};   // how long tasks may take to end before they are given up
   CheckpointSettings checkpoints = {};
   RestartSettings restarts = {};

@@ -223,6 +223,12 @@ std::optional<CheckpointId> CheckpointCoordinator::latest_completed() const {
   return completed_.back();
 }
 
+std::vector<CheckpointId> CheckpointCoordinator::pending() const {
+  std::vector<CheckpointId> ids;
+  for (const Pending& pending : pending_) ids.push_back(pending.id());
+  return ids;
+}
+
 std::vector<CheckpointStatistics> CheckpointCoordinator::statistics() const {
   std::vector<CheckpointStatistics> all(history_.begin(), history_.end());
   for (const Pending& pending : pending_) all.push_back(pending.statistics);

@@ -162,6 +162,7 @@ class CheckpointCoordinator {
   // Of a checkpoint that is made without the coordinator.
   [[nodiscard]] CheckpointId take_id() { return std::exchange(next_id_, {next_id_.value + 1}); }
   [[nodiscard]] std::optional<CheckpointId> latest_completed() const;
+  [[nodiscard]] std::vector<CheckpointId> pending() const;
   // Those under way and the last ones that ended, newest first.
   [[nodiscard]] std::vector<CheckpointStatistics> statistics() const;
   [[nodiscard]] const CheckpointCounts& counts() const { return counts_; }

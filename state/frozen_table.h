@@ -101,7 +101,7 @@ class SavedEntries {
   void prefetch() const {
     if constexpr (copies) __builtin_prefetch(next_, 1);
   }
-  // All of them, which are gone then.
+  // All of them; none may be added any more. Leaves alone what prefetch() reads, which the owner may call meanwhile.
   void write(ByteWriter& writer, const EntryEncoder<K, V>& encoder) {
     for (const auto& chunk : chunks_) {
       if constexpr (copies) {
@@ -113,7 +113,6 @@ class SavedEntries {
       }
     }
     chunks_ = std::vector<Chunk>();
-    next_ = end_ = nullptr;
   }
 
  private:
