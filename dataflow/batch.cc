@@ -112,10 +112,8 @@ Result<void> AnyBatch::decode(ByteReader& in) {
   if (!tag) return tag.error();
   key_tag = *tag;
   const auto read_column = [&in](auto& column) -> Result<void> {
-    auto decoded = weir::decode<std::remove_reference_t<decltype(column)>>(in);
-    if (!decoded) return decoded.error();
-    column = std::move(*decoded);
-    return {};
+    decode_into(in, column);
+    return in.ok() ? Result<void>{} : in.error();
   };
   if (*flags & 1) WEIR_TRY(read_column(times));
   if (*flags & 2) WEIR_TRY(read_column(hashes));

@@ -86,7 +86,8 @@ class AnyBatch {
     return rows < size() - from ? from + rows : size();
   }
 
-  // Values and columns, little-endian, as written by base/codec.h; decode replaces the content.
+  // Values and columns, little-endian, as written by base/codec.h; decode replaces the content and uses its memory again.
+  // After a failure the content is unspecified.
   void encode(ByteWriter& out) const;
   [[nodiscard]] Result<void> decode(ByteReader& in);
 
@@ -153,10 +154,8 @@ class Batch final : public AnyBatch {
   }
   void encode_values(ByteWriter& out) const override { weir::encode(out, values); }
   [[nodiscard]] Result<void> decode_values(ByteReader& in) override {
-    auto decoded = weir::decode<std::vector<T>>(in);
-    if (!decoded) return decoded.error();
-    values = std::move(*decoded);
-    return {};
+    decode_into(in, values);
+    return in.ok() ? Result<void>{} : in.error();
   }
 };
 

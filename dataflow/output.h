@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "base/clock.h"
@@ -43,6 +45,19 @@ class Output final : public AnyOutput {
     if (at != no_timestamp && to.times.empty()) to.times.resize(to.values.size(), no_timestamp);
     to.values.push_back(std::move(value));
     if (at != no_timestamp || !to.times.empty()) to.times.push_back(at);
+  }
+
+  // What make() returns, without a time. Not copied if it is an aggregate.
+  template <std::invocable Make>
+  void push_made(Make make) {
+    Batch<T>& to = batch();
+    if constexpr (std::is_aggregate_v<T>) {
+      to.values.emplace_back(InPlace<Make>{make});
+    } else {
+      to.values.push_back(make());
+    }
+    account(to.values.back());
+    if (!to.times.empty()) to.times.push_back(no_timestamp);
   }
 
   // With the time of the record it was made from: row `row` of `input`.
@@ -84,6 +99,13 @@ class Output final : public AnyOutput {
       1, std::min(limits::batch_rows_max, limits::batch_bytes_max / sizeof(T)));
 
  private:
+  // Becomes the value where one is constructed from it; a class's constructor might take it for something else.
+  template <class Make>
+  struct InPlace {
+    Make& make;
+    operator T() const { return make(); }  // NOLINT(google-explicit-constructor): that is its use
+  };
+
   void account(const T& value) {
     if constexpr (has_heap<T>) heap_bytes_ += sizeof(T) + heap_bytes(value);
   }

@@ -61,7 +61,7 @@ class GeneratorReader final : public IndexReader {
     Output<Record>& port = out.port<Record>();
     std::uint64_t made = 0;
     while (made < count && !port.full()) {
-      port.push(make_(split.next + made * split.stride));
+      port.push_made([&] { return make_(split.next + made * split.stride); });
       ++made;
       if (budget.spent()) break;
     }
