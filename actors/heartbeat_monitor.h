@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -20,7 +21,10 @@ class HeartbeatMonitor {
   // `interval` is that of the looks; the timeout should be several of them.
   HeartbeatMonitor(Duration interval, Duration timeout) : interval_(interval), timeout_(timeout) {}
 
-  void add(Id id, MonotonicTime now) { last_[id] = now; }
+  void add(Id id, MonotonicTime now) {
+    last_[id] = now;
+    if (!last_look_) last_look_ = now;  // so that the first look can be late, too
+  }
   void remove(Id id) { last_.erase(id); }
   // Any sign of life counts. False if the peer is not (or no longer) watched.
   bool beat(Id id, MonotonicTime now) {
@@ -31,8 +35,7 @@ class HeartbeatMonitor {
   }
   // Those that are silent for longer than the timeout; they are no longer watched.
   [[nodiscard]] std::vector<Id> look(MonotonicTime now) {
-    const bool late = looked_ && now - last_look_ > 2 * interval_;
-    looked_ = true;
+    const bool late = last_look_ && now - *last_look_ > 2 * interval_;
     last_look_ = now;
     std::vector<Id> silent;
     for (auto at = last_.begin(); at != last_.end();) {
@@ -54,8 +57,7 @@ class HeartbeatMonitor {
  private:
   Duration interval_;
   Duration timeout_;
-  bool looked_ = false;
-  MonotonicTime last_look_{};
+  std::optional<MonotonicTime> last_look_;
   std::map<Id, MonotonicTime> last_;
 };
 

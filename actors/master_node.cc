@@ -18,7 +18,9 @@ namespace weir {
 struct MasterNode::Actors {
   Actors(MasterNodeOptions from, BlobStore store)
       : options(std::move(from)),
-        config({.threads = 1, .connection_timeout = 2 * options.heartbeat_timeout}),
+        // To a master that was frozen its connections look silent when it thaws: what has come in meanwhile is to be
+        // read, and says who has given it up.
+        config({.threads = 1, .connection_timeout = 10 * options.heartbeat_timeout}),
         system(config),
         gate(std::make_unique<Gate>(system, options.token, options.logger)) {
     engine.logger = options.logger;

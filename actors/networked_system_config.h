@@ -11,8 +11,8 @@ namespace weir {
 
 // Set here, so that no file or command line of the user's reaches CAF.
 //
-// CAF closes connections that are silent for twice the heartbeat timeout: our own heartbeats come first, whose judgement
-// has words for people.
+// CAF closes connections that are silent for a multiple of the heartbeat timeout: our own heartbeats come first, whose
+// judgement has words for people.
 class NetworkedSystemConfig : public caf::actor_system_config {
  public:
   explicit NetworkedSystemConfig(const ActorSystemSettings& settings) {

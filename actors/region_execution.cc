@@ -129,6 +129,9 @@ void RegionExecution::on_tasks_deployed(const TasksDeployed& deployed) {
 
 void RegionExecution::on_task_changed(const TaskChanged& change) {
   if (!graph_.knows(change.task)) return;
+  // Its host has canceled it, because it is being ended itself: how, that will be said by others.
+  const bool nobody_asked = graph_.state() == JobState::running;
+  if (change.state == TaskState::canceled && nobody_asked) return;
   if (change.state == TaskState::failed && change.error &&
       !is_terminal(graph_.state_of(change.task))) {
     note(name_of(change.task), hosts_[host_of(change.task).value].info.node, *change.error);
