@@ -4,6 +4,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "actors/progress_line.h"
 #include "actors/text_table.h"
 #include "base/options.h"
 
@@ -128,7 +129,7 @@ std::string checkpoints_text(const JobSample& sample) {
           "\n" + std::to_string(overview.counts.triggered) + " triggered, " +
           std::to_string(overview.counts.completed) + " completed, " +
           std::to_string(overview.counts.failed) + " failed; restored " +
-          std::to_string(sample.now.restores) + " times\n";
+          counted(sample.now.restores, "time") + "\n";
   if (overview.history.empty()) return text;
   text += "\n" + history_text(overview);
   if (const auto* failed = newest(overview, CheckpointStatus::failed)) {

@@ -118,10 +118,21 @@ Result<void> CheckpointOptions::read_checkpoints(CheckpointSettings& checkpoints
   }
   checkpoints.directory = directory_;
   if (!checkpoints.enabled()) {
-    if (!directory_.empty())
-      return usage(
-          "--checkpoint-dir is given but --checkpoint-interval is not: no checkpoint would be "
-          "taken");
+    const std::pair<const char*, bool> given[] = {
+        {"--checkpoint-dir", !directory_.empty()},
+        {"--checkpoint-retention", !retention_.empty()},
+        {"--checkpoint-mode", !mode_.empty()},
+        {"--checkpoint-timeout", !timeout_.empty()},
+        {"--checkpoint-min-pause", !min_pause_.empty()},
+        {"--max-concurrent-checkpoints", max_concurrent_.has_value()},
+        {"--tolerable-checkpoint-failures", tolerable_failures_.has_value()},
+        {"--retained-checkpoints", retained_.has_value()},
+        {"--checkpoint-inline-threshold", !inline_threshold_.empty()}};
+    for (const auto& [option, is_given] : given) {
+      if (!is_given) continue;
+      return usage(std::string(option) +
+                   " is given but --checkpoint-interval is not: no checkpoint would be taken");
+    }
     return {};
   }
   if (directory_.empty()) {

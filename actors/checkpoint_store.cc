@@ -37,7 +37,7 @@ void CheckpointStore::discard(const DiscardCheckpoint& request) {
 
 void CheckpointStore::find(const FindCheckpoint& request) {
   CheckpointFound answer{request.region, {}, {}, {}, {}};
-  auto found = latest_whole(*storage_, job_directory(job_), request.damaged);
+  auto found = latest_whole(*storage_, job_directory(job_), request.damaged, job_);
   if (!found) {
     answer.error = found.error();
   } else {

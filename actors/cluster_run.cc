@@ -213,7 +213,7 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
   bool cancelled = false;
   int in_vain = 0;
   std::string waited_for;
-  std::uint32_t restarts = 0;
+  std::string told_restart;
   std::optional<Error> cannot_show;  // rows, which the job's own client must not lose
   count_interrupts();                // again, for those who watch a job only
   report_closed_pipes();
@@ -256,9 +256,10 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
       return exit_failed;
     }
     in_vain = 0;
-    if (std::exchange(restarts, progress->restarts) != progress->restarts) {
+    if (progress->last_restart != told_restart) {
+      told_restart = progress->last_restart;
       terminal.clear();
-      complain(program, progress->last_restart);
+      complain(program, told_restart);
     }
     terminal.show(*progress);
     if (!terminal.is_shown() && progress->waiting_for != waited_for) {
@@ -277,11 +278,11 @@ int watch_job(ClusterClient& cluster, const std::string& program, JobId job, boo
   }
   const JobOutcome& outcome = answer->details->status;
   if (outcome.error) {
-    complain(program, outcome.error->message);
+    complain(program, outcome.error->message + words_on_kept_checkpoint(outcome));
     return cancelled ? exit_interrupted : exit_failed;
   }
   if (outcome.state == JobState::canceled) {
-    complain(program, "the job was cancelled");
+    complain(program, "the job was cancelled" + words_on_kept_checkpoint(outcome));
     return cancelled ? exit_interrupted : exit_failed;
   }
   summarize(program,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace weir {
 namespace {
@@ -314,10 +315,12 @@ Diagnosis diagnose(const JobSample& sample) {
     return diagnosis;
   }
   const JobProgress& progress = sample.now.status.progress;
-  if (sample.now.status.state == JobState::restarting && progress.restarts > 0) {
-    diagnosis.findings.emplace_back(Restarts{progress.last_restart, progress.restarts});
-    return diagnosis;
-  }
+  const bool restarts = sample.now.status.state == JobState::restarting;
+  // Of the first failure there is no such word before its tasks have ended.
+  Restarts failures{progress.last_restart, std::max(progress.restarts, restarts ? 1U : 0U)};
+  if (failures.why.empty()) failures.why = "its tasks are being ended, to restart";
+  if (failures.count > 0) diagnosis.findings.emplace_back(std::move(failures));
+  if (restarts) return diagnosis;
   const Scene scene(sample);
   find_bottlenecks(scene, diagnosis.findings);
   if (sample.before) find_watermark_holder(scene, diagnosis.findings);

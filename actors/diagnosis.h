@@ -40,9 +40,9 @@ struct WaitsForSlots {
   std::string for_what;
 };
 
-// A job that waits for its next attempt.
+// A job that waits for its next attempt, or has had several.
 struct Restarts {
-  std::string why;  // and when
+  std::string why;  // the last one, and when
   std::uint32_t count = 0;
 };
 

@@ -89,7 +89,8 @@ caf::result<JobOutcome> Dispatcher::await(JobId job) {
   if (const auto found = ended_.find(job); found != ended_.end())
     return found->second.details.status;
   const auto found = running_.find(job);
-  if (found == running_.end()) return JobOutcome{job, {}, JobState::failed, no_such_job(job), {}};
+  if (found == running_.end())
+    return JobOutcome{job, {}, JobState::failed, no_such_job(job), {}, false, {}};
   auto promise = self_->make_response_promise<JobOutcome>();
   found->second.waiting.push_back(promise);
   return promise;

@@ -24,8 +24,8 @@ FindingText describe_one(const JobGraph& /*graph*/, const WaitsForSlots& found) 
 
 FindingText describe_one(const JobGraph& /*graph*/, const Restarts& found) {
   return {.kind = "restart",
-          .what = "the job " + printable(found.why),
-          .evidence = {"it has failed " + counted(found.count, "time")},
+          .what = "the job has failed " + counted(found.count, "time"),
+          .evidence = {"the last word on it: " + printable(found.why)},
           .advice = "see job exceptions, and what its task processes wrote: job logs"};
 }
 

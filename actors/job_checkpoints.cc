@@ -252,15 +252,25 @@ void JobCheckpoints::on_found(const CheckpointFound& found) {
   if (found.error && !job_manager_->is_ending()) return job_manager_->fail_job(*found.error);
   if (found.error) job_manager_->note("restore", *found.error);
   const auto id = checkpoint_of_path(found.directory);
+  if (found.passed_over.empty() && id.value_or(CheckpointId{0}) < completed_) {
+    passed_over_ = "checkpoint " + std::to_string(completed_.value) +
+                   ", which was complete, is no longer in " + root() + "; ";
+    job_manager_->note("restore",
+                       {Errc::checkpoint_damaged, passed_over_.substr(0, passed_over_.size() - 2)});
+  }
+  const std::string from = id ? "checkpoint " + std::to_string(id->value) : "nothing";
   if (const auto sink =
           job_manager_->find_sink_ahead_of(found.region, id.value_or(CheckpointId{0}));
       sink && !job_manager_->is_ending()) {
-    return job_manager_->fail_job(with_damaged(
-        {Errc::output_lost,
-         "the job cannot begin again from " +
-             (id ? "checkpoint " + std::to_string(id->value) : std::string("nothing")) +
-             ": what '" + *sink + "' has committed since is visible, and would come twice"}));
+    const Error error{Errc::output_lost,
+                      "the job cannot begin again from " + from + ": what '" + *sink +
+                          "' has committed since is visible, and would come twice"};
+    job_manager_->note("restore", with_damaged(error));
+    return job_manager_->fail_job(with_damaged(error));
   }
+  if (!passed_over_.empty() && !job_manager_->is_ending())
+    job_manager_->tell_restart("begins again from " + from + ": " +
+                               passed_over_.substr(0, passed_over_.size() - 2));
   std::string directory = found.directory;
   if (job_->engine->faults != nullptr && job_->engine->faults->restores_the_one_before() &&
       completed_.value > 1) {
@@ -291,11 +301,18 @@ bool JobCheckpoints::outlives(JobState end) const {
   return has_completed() && outlives_job(settings_.externalized, end_of(end));
 }
 
+std::string JobCheckpoints::root() const {
+  return storage_ == nullptr ? settings_.directory
+                             : storage_->root() + "/" + job_directory(job_->submission.job);
+}
+
+std::string JobCheckpoints::kept(JobState end) const {
+  if (!store_ || !outlives(end)) return {};
+  return storage_->root() + "/" + checkpoint_directory(job_->submission.job, completed_);
+}
+
 CheckpointOverview JobCheckpoints::overview() const {
-  return {true,
-          storage_ == nullptr ? settings_.directory
-                              : storage_->root() + "/" + job_directory(job_->submission.job),
-          settings_.interval, coordinator_->counts(), coordinator_->statistics()};
+  return {true, root(), settings_.interval, coordinator_->counts(), coordinator_->statistics()};
 }
 
 void JobCheckpoints::perform(CheckpointActions actions) {

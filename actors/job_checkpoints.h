@@ -53,8 +53,11 @@ class JobCheckpoints {
   [[nodiscard]] Error with_damaged(Error error) const;
   void end(JobState state);
   [[nodiscard]] CheckpointOverview overview() const;
+  // The newest checkpoint, if it is kept when the job ends so: its directory; else "".
+  [[nodiscard]] std::string kept(JobState end) const;
 
  private:
+  [[nodiscard]] std::string root() const;  // where the job's checkpoints are
   void perform(CheckpointActions actions);
   void perform_one(const checkpoint::Trigger& trigger);
   void perform_one(const checkpoint::DropTrigger& dropped);

@@ -328,6 +328,11 @@ void JobManager::on_task_changed(const TaskChanged& change) {
   execution->on_task_changed(change);
 }
 
+void JobManager::tell_restart(const std::string& what) {
+  last_restart_ = what;
+  job_.log.warning(what);
+}
+
 void JobManager::on_committed(const OutputCommitted& committed) {
   RegionExecution* execution = find(committed.attempt);
   if (execution == nullptr) return;
@@ -409,6 +414,12 @@ bool JobManager::may_restart(const Region& region) {
     checkpoints_->on_damaged(region.restored_from, error);
   }
   return true;
+}
+
+// No checkpoint takes part of it from now on, however long its tasks take to end.
+void JobManager::on_failing(RegionExecution& execution) {
+  if (checkpoints_ && !ending_)
+    checkpoints_->on_failed(execution.vertices(), *execution.graph().error());
 }
 
 void JobManager::on_ended(RegionExecution& execution) {
@@ -499,6 +510,7 @@ void JobManager::end_job_if_over() {
   if (checkpoints_) checkpoints_->end(state());
   JobEnded ended{details(), job_.submission.graph, printed_};
   ended.details.ended_at = job_.engine->clock->processing_time();
+  if (checkpoints_) ended.details.status.kept_checkpoint = checkpoints_->kept(state());
   job_.self->send(job_.dispatcher, std::move(ended));
   job_.self->send(resource_manager_, ReleaseSlots{job_.submission.job});
   job_.self->quit();
@@ -562,6 +574,10 @@ void JobManager::note(const RegionExecution& execution, const std::string& task,
 }
 
 void JobManager::note(const std::string& what, const Error& error) {
+  const auto is_same = [&](const JobException& other) {
+    return other.task == what && other.error == error;
+  };
+  if (std::ranges::any_of(exceptions_, is_same)) return;  // found again
   if (exceptions_.size() == exceptions_max) exceptions_.pop_front();
   exceptions_.push_back({latest_number(), job_.engine->clock->processing_time(), what, {}, error});
   job_.log.warning(what + ": " + error.message);
@@ -662,8 +678,13 @@ JobProgress JobManager::progress() const {
 }
 
 JobDetails JobManager::details() const {
-  JobDetails details{.status = {job_.submission.job, job_.submission.graph.job_name, state(),
-                                error_, progress(), tasks_given_up_},
+  JobDetails details{.status = {job_.submission.job,
+                                job_.submission.graph.job_name,
+                                state(),
+                                error_,
+                                progress(),
+                                tasks_given_up_,
+                                {}},
                      .submitted_at = submitted_at_,
                      .ended_at = {},
                      .attempt = latest_number(),

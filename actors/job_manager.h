@@ -67,6 +67,8 @@ class JobManager : public RegionOwner {
   void leave_output();
   void fail_job(const Error& error);
   void note(const std::string& what, const Error& error);
+  // To those who watch the job: what they would not expect of the attempt that begins.
+  void tell_restart(const std::string& what);
   [[nodiscard]] bool has_finished(TaskId task) const;
   [[nodiscard]] bool is_ending() const { return ending_.has_value(); }
   // A sink of the region that has made visible what this checkpoint does not hold: its name.
@@ -85,6 +87,7 @@ class JobManager : public RegionOwner {
   [[nodiscard]] std::vector<Committable> last_commit(NodeId sink) override;
   [[nodiscard]] bool keeps_output(RegionExecution& region) override;
   void on_ended(RegionExecution& region) override;
+  void on_failing(RegionExecution& region) override;
   void on_hosts_gone(RegionExecution& region) override;
   [[nodiscard]] std::uint32_t stage_called(TaskId task) const override;
 

@@ -70,6 +70,11 @@ std::string task_name(const std::string& vertex, SubtaskIndex subtask, std::uint
          ")";
 }
 
+std::string words_on_kept_checkpoint(const JobOutcome& outcome) {
+  if (outcome.kept_checkpoint.empty()) return {};
+  return "; its state is kept, go on with --from " + outcome.kept_checkpoint;
+}
+
 std::string to_string(JobId job) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string text(16, '0');

@@ -140,7 +140,8 @@ struct JobProgress {
   std::uint32_t tasks_total = 0;
   std::string waiting_for;  // "4 slots (2 free of 2)", or nothing
   std::uint32_t restarts = 0;
-  std::string last_restart;          // "restarts in 1000 ms, attempt 2: why", or nothing
+  // "restarts in 1000 ms, attempt 2: why", or what the last attempt began from that it should not have; or nothing.
+  std::string last_restart;
   std::vector<NamedCount> counters;  // of user functions, a step's subtasks together
 };
 
@@ -152,7 +153,11 @@ struct JobOutcome {
   std::optional<Error> error;   // of failed, and of canceled if tasks had to be given up
   JobProgress progress;         // at the end
   bool tasks_given_up = false;  // user code did not return from a cancel and still holds threads
+  std::string kept_checkpoint = {};  // a directory to go on from (--from); "" if there is none
 };
+
+// What to add to the word that it has ended.
+[[nodiscard]] std::string words_on_kept_checkpoint(const JobOutcome& outcome);
 
 // What an exception that is no task's may be about: a manifest that was to make the last commit safe.
 inline constexpr std::string_view last_checkpoint = "last checkpoint";

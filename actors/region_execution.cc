@@ -375,6 +375,7 @@ void RegionExecution::perform_one(const StartAllTasks&) {
 }
 
 void RegionExecution::perform_one(const Cancel& cancel) {
+  if (graph_.state() == JobState::failing) job_->owner->on_failing(*this);
   std::vector<CancelTasks> by_host(hosts_.size(), CancelTasks{attempt_, {}});
   for (const TaskId task : cancel.tasks) by_host[host_of(task).value].tasks.push_back(task);
   for (std::size_t i = 0; i < hosts_.size(); ++i) {

@@ -32,6 +32,8 @@ class RegionOwner {
   // Whether what its sinks have written is needed again: the next attempt goes on from a checkpoint.
   [[nodiscard]] virtual bool keeps_output(RegionExecution& region) = 0;
   virtual void on_ended(RegionExecution& region) = 0;
+  // It has failed; its tasks are being ended.
+  virtual void on_failing(RegionExecution& region) = 0;
   // All its hosts are gone. After on_ended.
   virtual void on_hosts_gone(RegionExecution& region) = 0;
   // The step of a task's chain that was called last, as far as known.

@@ -64,8 +64,12 @@ Result<JobResult> run(std::shared_ptr<const PhysicalPlan> plan, const RunOptions
       cluster.cancel(*job);
   }
   if (options.on_progress) (void)options.on_progress(outcome->progress);
-  if (outcome->error) return *outcome->error;
-  if (outcome->state == JobState::canceled) return Error{Errc::cancelled, "the job was cancelled"};
+  if (outcome->error) {
+    return Error{outcome->error->code,
+                 outcome->error->message + words_on_kept_checkpoint(*outcome)};
+  }
+  if (outcome->state == JobState::canceled)
+    return Error{Errc::cancelled, "the job was cancelled" + words_on_kept_checkpoint(*outcome)};
   return JobResult{.records_read = outcome->progress.records_read,
                    .bad_records = outcome->progress.bad_records,
                    .late_records_dropped = outcome->progress.late_records_dropped,

@@ -371,6 +371,12 @@ void TaskHost::advance_ending() {
 
 void TaskHost::abort_output() {
   if (aborting_) return;
+  // Only the connection may be lost: then the job goes on from a checkpoint, which needs what is hidden.
+  if (options_.settings.checkpoints.enabled() && options_.master_is_gone &&
+      !options_.master_is_gone()) {
+    log_.warning("lost the connection to the master, which still listens: leaves the output to it");
+    return self_->quit();
+  }
   aborting_.emplace();
   for (const auto& [node, coordinator] : coordinators_) {
     aborting_->insert(node);

@@ -40,6 +40,9 @@ struct TaskHostOptions {
   std::uint64_t process = 0;
   DataPlaneFactory make_data_plane = {};      // empty: all tasks of the job are in this process
   std::shared_ptr<PrintBuffer> printed = {};  // rows on their way to the client; may be null
+  // Whether nothing listens any more where the master was; waits for a second at most. Without it, that is taken for granted
+  // of a JobManager that went down.
+  std::function<bool()> master_is_gone = {};
 };
 
 // Hands what comes over the data plane to the tasks it is for, on the network's thread.

@@ -29,6 +29,7 @@
 #include "base/error_text.h"
 #include "base/memory_limit.h"
 #include "base/system_error.h"
+#include "net/control_socket.h"
 #include "net/gate.h"
 #include "net/liveness_watch.h"
 #include "net/tcp_data_plane.h"
@@ -140,6 +141,12 @@ void exit_without_destructors() {
       nullptr);
 }
 
+bool is_refused(const Endpoint& master) {
+  const auto connected =
+      connect_to(master.host, master.port, system_clock().now() + std::chrono::seconds(1));
+  return !connected && connected.error().code == Errc::cluster_unreachable;
+}
+
 // Ends the process with its TaskHost, or when the worker closes the pipe: in order if that is quick.
 class Leaving {
  public:
@@ -204,7 +211,8 @@ class TaskProcess {
             .job_manager = *job_manager,
             .process = process(),
             .make_data_plane = [this](DataReceiver& receiver) { return listen(receiver); },
-            .printed = printed_});
+            .printed = printed_,
+            .master_is_gone = [master = start_.master] { return is_refused(master); }});
     host_->attach_functor([leaving] { leaving->on_host_ended(); });
     if (leaving->wait() == Leaving::Why::asked_by_worker) {
       caf::anon_send(host_, EndTaskHost{EndTaskHost::Why::worker_gone});

@@ -76,7 +76,7 @@ std::string how_it_ended(const ChildExit& exit) {
   if (!exit.signal) return "ended, how is not known because this process ignores SIGCHLD";
   std::string text = "was killed by signal " + name_of_signal(*exit.signal);
   if (*exit.signal == SIGKILL && !exit.killed_on_request)
-    text += ", which the kernel sends when memory runs out";
+    text += ", by somebody or, when memory runs out, by the kernel";
   return text;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -262,7 +263,8 @@ Result<RestoredState> restored_state(SnapshotStorage& storage, const StoredCheck
 }
 
 Result<LatestCheckpoint> latest_whole(SnapshotStorage& storage, const std::string& job_directory,
-                                      const std::map<CheckpointId, Error>& damaged) {
+                                      const std::map<CheckpointId, Error>& damaged,
+                                      std::optional<JobId> job) {
   const auto entries = storage.list(job_directory);
   if (!entries) {
     if (entries.error().code == Errc::input_missing) return LatestCheckpoint{};
@@ -280,6 +282,11 @@ Result<LatestCheckpoint> latest_whole(SnapshotStorage& storage, const std::strin
     const auto known = damaged.find(id);
     auto checkpoint = known == damaged.end() ? whole_checkpoint(storage, directory)
                                              : Result<StoredCheckpoint>(known->second);
+    if (checkpoint && job && checkpoint->manifest.job != *job) {
+      checkpoint = Error{Errc::corrupt_data, "its manifest is that of job " +
+                                                 weir::job_directory(checkpoint->manifest.job) +
+                                                 ": it has been moved here"};
+    }
     if (checkpoint) {
       latest.checkpoint = *std::move(checkpoint);
       break;

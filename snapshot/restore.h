@@ -46,10 +46,10 @@ struct LatestCheckpoint {
 };
 
 // The newest checkpoint of a job with a good manifest and all files, by presence and size, that is not known to be damaged.
-// A job without directory has none.
+// A job without directory has none. With `job`, those of other jobs are passed over; without, whoever has moved them knows.
 [[nodiscard]] Result<LatestCheckpoint> latest_whole(
     SnapshotStorage& storage, const std::string& job_directory,
-    const std::map<CheckpointId, Error>& damaged = {});
+    const std::map<CheckpointId, Error>& damaged = {}, std::optional<JobId> job = {});
 
 // The checkpoint that a directory is, or the newest whole one of the job whose directory it is. Errc::input_missing if
 // there is none, else as of read_manifest and check_files; says what to give instead.

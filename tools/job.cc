@@ -143,7 +143,8 @@ int cancel(ClusterClient& cluster, const JobAnswer& answer, const JobOptions& op
       continue;
     }
     if (status.error) complain("job", status.error->message);
-    if (status.state == JobState::canceled) return print(who + " CANCELED\n");
+    if (status.state == JobState::canceled)
+      return print(who + " CANCELED" + words_on_kept_checkpoint(status) + "\n");
     complain("job", who + " was not cancelled: it ended as " + std::string(name_of(status.state)));
     return exit_failed;
   }

@@ -1,6 +1,8 @@
 // What the readers of index splits have in common: everything but what a record is.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -11,18 +13,25 @@
 
 namespace weir {
 
+// Reads the splits that it has been given in the order of their indices: after a restore with fewer readers one of them has several
+// shares of what is numbered by time, and read one after the other they would be late.
 class IndexReader : public SourceOperator {
  public:
   [[nodiscard]] Result<void> add_split(Split split) final { return splits_.add(std::move(split)); }
 
   [[nodiscard]] Result<Poll> poll(Outputs& out) final {
-    while (!splits_.empty() && remaining(splits_.front()) == 0) {
-      splits_.pop();
-      begun_ = false;
+    while (true) {
+      bring_least_to_front();
+      if (splits_.empty()) {
+        begun_ = false;
+        return Poll{PollResult::need_split};
+      }
+      if (!std::exchange(begun_, true)) begin(splits_.front());
+      if (splits_.size() == 1) return read(splits_.front(), out);
+      auto poll = read_up_to_next(out);
+      if (!poll || poll->result != PollResult::more || out.any_full() || out.budget().spent())
+        return poll;
     }
-    if (splits_.empty()) return Poll{PollResult::need_split};
-    if (!std::exchange(begun_, true)) begin(splits_.front());
-    return read(splits_.front(), out);
   }
 
   [[nodiscard]] std::vector<Split> snapshot_splits() const final { return splits_.snapshot(); }
@@ -30,7 +39,7 @@ class IndexReader : public SourceOperator {
   [[nodiscard]] std::uint64_t read_units() const final { return read_records_; }
 
  protected:
-  // The split that read() will be called for from now on.
+  // The first of the splits that read() will be called for from now on, until there is none.
   virtual void begin(const IndexSplit& /*split*/) {}
   // Puts out records of `split`, which has some left, up to about a full batch, and advances it.
   [[nodiscard]] virtual Result<Poll> read(IndexSplit& split, Outputs& out) = 0;
@@ -43,8 +52,28 @@ class IndexReader : public SourceOperator {
   }
 
  private:
+  void bring_least_to_front() {
+    while (!splits_.empty() && remaining(splits_.front()) == 0) splits_.pop();
+    for (std::size_t i = 1; i < splits_.size(); ++i) {
+      if (remaining(splits_[i]) > 0 && splits_[i].next < splits_[0].next) splits_.bring_to_front(i);
+    }
+  }
+  // Of the split in front, what comes before the next record of any other.
+  [[nodiscard]] Result<Poll> read_up_to_next(Outputs& out) {
+    IndexSplit& split = splits_.front();
+    IndexSplit part = split;
+    for (std::size_t i = 1; i < splits_.size(); ++i) {
+      if (remaining(splits_[i]) > 0) part.end = std::min(part.end, splits_[i].next);
+    }
+    const std::uint64_t before = remaining(part);
+    auto poll = read(part, out);
+    const std::uint64_t records = before - remaining(part);
+    split.next = records == remaining(split) ? split.end : split.next + records * split.stride;
+    return poll;
+  }
+
   SplitQueue<IndexSplit> splits_;
-  bool begun_ = false;  // with the front split
+  bool begun_ = false;  // since there were none
   std::uint64_t read_records_ = 0;
 };
 

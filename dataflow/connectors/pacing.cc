@@ -34,7 +34,8 @@ Duration Pacing::until_due(const IndexSplit& split, MonotonicTime now) const {
 
 double Pacing::nanoseconds_past_due(const IndexSplit& split, MonotonicTime now) const {
   const auto elapsed = std::chrono::nanoseconds(now - start_).count();
-  const auto records_before = static_cast<double>(split.next - first_index_);
+  const auto records_before =
+      static_cast<double>(static_cast<std::int64_t>(split.next - first_index_));
   return static_cast<double>(elapsed) - std::floor(records_before * nanoseconds_per_record_);
 }
 

@@ -10,15 +10,15 @@
 namespace weir {
 
 // The record of index i is due i / records_per_second after the start, whichever reader has it: so
-// the rate is that of all readers together. A reader that was held up catches up; but a split that
-// is resumed at index i starts with it, so that what would have been due while the job was down
+// the rate is that of all readers together. A reader that was held up catches up; but one that
+// resumes at index i starts with it, so that what would have been due while the job was down
 // does not come in a burst.
 //
 // A pure function of the time passed in.
 class Pacing {
  public:
   Pacing() = default;  // everything is due
-  // Requires records_per_second > 0.
+  // Begins with that split, and may go on with others. Requires records_per_second > 0.
   Pacing(double records_per_second, MonotonicTime start, const IndexSplit& split);
 
   // How many of the split's next records are due; no more than `most`.

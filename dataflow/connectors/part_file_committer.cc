@@ -45,7 +45,7 @@ class PartFileCommitter final : public SinkCommitter {
   [[nodiscard]] Result<void> prepare() override {
     WEIR_TRY(check_output(directory_, overwrite_));
     WEIR_TRY(make_directory());
-    WEIR_TRY(lock(1));
+    WEIR_TRY(lock());
     WEIR_TRY(check_output(directory_, overwrite_));  // again: only now it is ours
     const auto content = look_into(directory_);
     if (!content) return content.error();
@@ -56,7 +56,7 @@ class PartFileCommitter final : public SinkCommitter {
 
   [[nodiscard]] Result<void> restore(const std::vector<Committable>& pending) override {
     WEIR_TRY(make_directory());
-    WEIR_TRY(lock(patience_.looks));
+    WEIR_TRY(lock_again());
     WEIR_TRY(find_replaced());
     const auto files = decoded(pending);
     if (!files) return files.error();
@@ -116,16 +116,24 @@ class PartFileCommitter final : public SinkCommitter {
     return Locked::by_another;
   }
 
-  [[nodiscard]] Result<void> lock(int looks) {
-    for (int look = 0; look < looks; ++look) {
+  [[nodiscard]] Result<void> lock() {
+    const auto locked = try_lock();
+    if (!locked) return locked.error();
+    if (*locked == Locked::yes) return {};
+    return Error{
+        Errc::output_exists,
+        "output '" + directory_ + "' is being written by another job; choose another directory"};
+  }
+  // Most likely an earlier process of this job has it, which is frozen or out of reach: that passes.
+  [[nodiscard]] Result<void> lock_again() {
+    for (int look = 0; look < patience_.looks; ++look) {
       if (look > 0) patience_.wait(patience_.between_looks);
       const auto locked = try_lock();
       if (!locked) return locked.error();
       if (*locked == Locked::yes) return {};
     }
-    return Error{
-        Errc::output_exists,
-        "output '" + directory_ + "' is being written by another job; choose another directory"};
+    return output_failed("go on with", directory_,
+                         "an earlier process of this job, or another job, still writes it");
   }
 
   [[nodiscard]] std::string path_of(const std::string& name) const {

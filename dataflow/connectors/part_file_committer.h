@@ -11,7 +11,8 @@
 
 namespace weir {
 
-// How long restore() waits for an earlier process of the job to let go of the output.
+// How long restore() waits for an earlier process of the job to let go of the output; then it fails with
+// Errc::output_failed, and may be tried again.
 struct LockPatience {
   int looks = 50;
   Duration between_looks{100};

@@ -236,20 +236,52 @@ Result<void> PartFileWriter::finish_restored(const PartFile& file) {
   const std::string path = path_of(file.hidden_name);
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
+  if (error == std::errc::no_such_file_or_directory) {
+    return output_lost("go on with", path,
+                       error.message() +
+                           ": the output must be that of the job that took the checkpoint, and "
+                           "nobody may have gone on from there since");
+  }
   if (error) return output_error("go on with", path, error);
   if (size < file.bytes) {
     return output_lost("go on with", path,
                        "it has " + std::to_string(size) + " bytes, fewer than the " +
                            std::to_string(file.bytes) + " of the checkpoint; something changed it");
   }
-  const FileDescriptor opened(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!opened.is_open()) return failed("open", file);
-  if (::ftruncate(opened.get(), static_cast<off_t>(file.bytes)) != 0) {
-    return failed("truncate", file);
-  }
-  if (::fsync(opened.get()) != 0) return failed("sync", file);
+  const std::string copy = path_of(as_written_by(writer_, file.hidden_name));
+  WEIR_TRY(copy_beginning(file, path, copy));
+  fs::rename(copy, path, error);
+  if (error) return output_error("go on with", path, error);
   finished_.push_back({file, true});
   return {};
+}
+
+// A process that is frozen, not dead, may have the file open and append to it when it thaws: its file is not the one that
+// will be shown.
+Result<void> PartFileWriter::copy_beginning(const PartFile& file, const std::string& from,
+                                            const std::string& to) const {
+  const FileDescriptor in(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!in.is_open()) return failed("open", file);
+  const FileDescriptor out(::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!out.is_open()) return failed("copy", file);
+  std::vector<char> buffer(std::min<std::uint64_t>(file.bytes, buffer_bytes_max));
+  for (std::uint64_t left = file.bytes; left > 0;) {
+    const ssize_t got =
+        ::read(in.get(), buffer.data(), std::min<std::uint64_t>(left, buffer.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failed("read", file);
+    if (got == 0) return output_lost("go on with", from, "it became shorter while it was copied");
+    const char* at = buffer.data();
+    for (ssize_t rest = got; rest > 0;) {
+      const ssize_t written = ::write(out.get(), at, static_cast<std::size_t>(rest));
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return failed("copy", file);
+      at += written;
+      rest -= written;
+    }
+    left -= static_cast<std::uint64_t>(got);
+  }
+  return ::fsync(out.get()) == 0 ? Result<void>{} : failed("sync", file);
 }
 
 void PartFileWriter::remove(const PartFile& file) const {

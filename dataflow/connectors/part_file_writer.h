@@ -40,8 +40,8 @@ struct PartFileWriterState {
 // At a barrier, snapshot() and prepare_commit() may come in either order: what they return is
 // everything so far, and none of it twice. It is durable once what take_unsynced() returns then has
 // been synced, for which the writer is not needed. Files that neither has returned are removed by the
-// destructor. After a restore, what was in progress is cut to its valid length and finished at once,
-// so it is among the next committables.
+// destructor. After a restore, what was in progress is copied up to its valid length and finished at
+// once, so it is among the next committables.
 //
 // Errors are Errc::output_failed, with file and system's reason; after one, only destruction is
 // left. Not thread-safe.
@@ -121,6 +121,8 @@ class PartFileWriter {
   [[nodiscard]] Result<void> finish_part(Part& part);
   [[nodiscard]] Result<void> roll_at_checkpoint();
   [[nodiscard]] Result<void> finish_restored(const PartFile& file);
+  [[nodiscard]] Result<void> copy_beginning(const PartFile& file, const std::string& from,
+                                            const std::string& to) const;
   void remove(const PartFile& file) const;
   [[nodiscard]] std::string path_of(const std::string& name) const;
   [[nodiscard]] Error failed(const std::string& what, const PartFile& file) const;

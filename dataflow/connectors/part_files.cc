@@ -95,6 +95,12 @@ PartFile part_file(WriterId writer, std::uint64_t number, const std::string& buc
   return {.hidden_name = (directory / hidden).string(), .final_name = (directory / name).string()};
 }
 
+std::string as_written_by(WriterId writer, const std::string& hidden_name) {
+  const std::size_t mark = hidden_name.rfind(in_progress);
+  WEIR_CHECK(mark != std::string::npos);
+  return hidden_name.substr(0, mark + in_progress.size()) + hex(writer.attempt);
+}
+
 bool is_final_name(std::string_view name) {
   constexpr std::string_view digits = "0123456789";
   if (!name.starts_with(part)) return false;

@@ -41,6 +41,8 @@ inline constexpr std::string_view replaced_files_name = ".replaced-files";
 // The writer's file number so many, from 0; no bytes yet. Without buckets the bucket is empty.
 [[nodiscard]] PartFile part_file(WriterId writer, std::uint64_t number,
                                  const std::string& bucket = {});
+// The hidden name that a part file has while another attempt writes it.
+[[nodiscard]] std::string as_written_by(WriterId writer, const std::string& hidden_name);
 // Of names without a bucket.
 [[nodiscard]] bool is_final_name(std::string_view name);
 [[nodiscard]] bool is_hidden_name(std::string_view name);

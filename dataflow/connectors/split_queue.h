@@ -1,6 +1,8 @@
 // The splits that one reader has been given, decoded.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <string>
 #include <utility>
@@ -33,6 +35,19 @@ class SplitQueue {
     return {};
   }
 
+  // Before the first for which goes_before(new, it), but not before the front one if that has begun.
+  template <class GoesBefore>
+  [[nodiscard]] Result<void> add(Split split, bool front_has_begun, GoesBefore goes_before) {
+    WEIR_TRY(add(std::move(split)));
+    for (std::size_t i = front_has_begun ? 1 : 0; i + 1 < splits_.size(); ++i) {
+      if (!goes_before(splits_.back().content, splits_[i].content)) continue;
+      std::rotate(splits_.begin() + static_cast<std::ptrdiff_t>(i), splits_.end() - 1,
+                  splits_.end());
+      break;
+    }
+    return {};
+  }
+
   [[nodiscard]] bool empty() const { return splits_.empty(); }
 
   // These require !empty().
@@ -45,6 +60,11 @@ class SplitQueue {
     WEIR_CHECK(!empty());
     splits_.pop_front();
   }
+
+  [[nodiscard]] std::size_t size() const { return splits_.size(); }
+  // Requires i < size(). The one in front is 0.
+  [[nodiscard]] const Content& operator[](std::size_t i) const { return splits_[i].content; }
+  void bring_to_front(std::size_t i) { std::swap(splits_.front(), splits_[i]); }
 
   [[nodiscard]] std::vector<Split> snapshot() const {
     std::vector<Split> splits;

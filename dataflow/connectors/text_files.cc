@@ -90,7 +90,11 @@ template <class Line>
 class TextFileReader final : public SourceOperator {
  public:
   [[nodiscard]] Result<void> add_split(Split split) override {
-    return splits_.add(std::move(split));
+    // After a restore with fewer readers one has what several were reading: of a log, later splits have later times.
+    const auto goes_before = [](const FileRange& one, const FileRange& other) {
+      return one.path == other.path && one.begin < other.begin;
+    };
+    return splits_.add(std::move(split), lines_ != nullptr, goes_before);
   }
 
   [[nodiscard]] Result<Poll> poll(Outputs& out) override {

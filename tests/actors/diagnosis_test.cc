@@ -122,8 +122,31 @@ TEST(Diagnosis, of_a_job_that_is_restarting_says_why_and_when) {
   const Diagnosis diagnosis = diagnose(job.sample);
   ASSERT_EQ(diagnosis.findings.size(), 1U);
   const FindingText text = describe(job.sample.graph, diagnosis.findings[0]);
-  EXPECT_EQ(text.what, "the job restarts in 1000 ms, attempt 3: it broke");
-  EXPECT_EQ(text.evidence, std::vector<std::string>{"it has failed 2 times"});
+  EXPECT_EQ(text.what, "the job has failed 2 times");
+  EXPECT_EQ(
+      text.evidence,
+      (std::vector<std::string>{"the last word on it: restarts in 1000 ms, attempt 3: it broke"}));
+}
+
+// What its tasks did while they were being ended tells nothing.
+TEST(Diagnosis, of_a_job_whose_tasks_are_being_ended_says_just_that) {
+  SampleJob job;
+  job.spends(1, 0.99, 0);
+  job.sample.now.status.state = JobState::restarting;
+  const Diagnosis diagnosis = diagnose(job.sample);
+  ASSERT_EQ(diagnosis.findings.size(), 1U);
+  EXPECT_EQ(describe(job.sample.graph, diagnosis.findings[0]).what, "the job has failed 1 time");
+}
+
+TEST(Diagnosis, of_a_job_that_runs_again_tells_of_its_failures_first) {
+  SampleJob job;
+  job.spends(0, 0, 0.97);
+  job.spends(1, 1, 0);
+  job.sample.now.status.progress.restarts = 6;
+  job.sample.now.status.progress.last_restart = "restarts in 4000 ms, attempt 7: it broke";
+  const Diagnosis diagnosis = diagnose(job.sample);
+  ASSERT_FALSE(diagnosis.findings.empty());
+  EXPECT_EQ(describe(job.sample.graph, diagnosis.findings[0]).what, "the job has failed 6 times");
 }
 
 TEST(Diagnosis, needs_two_looks_for_bottlenecks) {

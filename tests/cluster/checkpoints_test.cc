@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/random.h"
@@ -333,6 +334,23 @@ TEST_F(Checkpoints, a_damaged_checkpoint_is_passed_over_loudly_for_the_one_befor
   EXPECT_TRUE(is_told_to_be_passed_over(id, damaged));
 }
 
+TEST_F(Checkpoints, that_have_vanished_are_missed_loudly) {
+  const auto rows = expected("join", "6000");
+  const JobId id = cluster_.submit(job("join", "6000", 2));
+  ASSERT_TRUE(has_completed(id, 3));
+  (void)damage_the_newest(id, [](const fs::path& newest) {
+    for (const auto& entry : fs::directory_iterator(newest.parent_path())) {
+      if (entry.path().filename().string().starts_with("chk-")) fs::remove_all(entry.path());
+    }
+  });
+  expect_rows(id, rows);
+  const JobDetails details = cluster_.details(id);
+  EXPECT_TRUE(std::ranges::any_of(details.exceptions, [](const JobException& exception) {
+    return exception.error.message.find("which was complete, is no longer in") != std::string::npos;
+  }));
+  EXPECT_THAT(details.status.progress.last_restart, HasSubstr("begins again from nothing"));
+}
+
 // Who begins from it finds that out, and begins again.
 TEST_F(Checkpoints, state_that_only_its_checksum_shows_to_be_damaged_is_passed_over_too) {
   const auto rows = expected("join", "6000");
@@ -500,8 +518,16 @@ TEST_P(KeptCheckpointOf, is_where_another_job_goes_on_at_another_parallelism) {
   expect_rows_and_kept(id, rows, kept, files);
 }
 
+// One reader has several shares of the source then, which cover the same times.
+TEST_P(KeptCheckpointOf, is_where_a_job_with_fewer_tasks_goes_on) {
+  const auto rows = expected(GetParam(), "6000");
+  const std::string kept = cancelled_job(GetParam(), "6000", 3);
+  const std::size_t files = files_below(kept);
+  expect_rows_and_kept(cluster_.submit(job_from(kept, GetParam(), "6000", 1)), rows, kept, files);
+}
+
 INSTANTIATE_TEST_SUITE_P(EachJob, KeptCheckpointOf,
-                         testing::Values("words", "timers", "rules", "join"),
+                         testing::Values("words", "timers", "rules", "join", "windows"),
                          [](const auto& test) { return test.param; });
 
 // A first checkpoint of its own never comes: what it began from is all that there is.
@@ -585,6 +611,20 @@ TEST_F(FrozenWithCheckpoints, a_worker_that_freezes_is_replaced_and_what_it_says
   ASSERT_TRUE(soon([&] { return cluster_.details(id).attempt.value > 1; }));
   cluster_.worker(0).send_signal(SIGCONT);
   for (const pid_t process : processes) ::kill(process, SIGCONT);
+  expect_rows(id, rows);
+}
+
+// All take each other for lost when it wakes up, and none of them is.
+TEST_F(FrozenWithCheckpoints, a_machine_that_sleeps_for_a_while_goes_on_from_the_last_checkpoint) {
+  const auto rows = expected("timers", "12000");
+  const JobId id = cluster_.submit(job("timers", "12000", 2));
+  ASSERT_TRUE(has_completed(id, 2));
+  std::vector<pid_t> all = cluster_.task_processes();
+  all.insert(all.end(), {cluster_.worker(0).process(), cluster_.worker(1).process(),
+                         cluster_.master().process()});
+  for (const pid_t process : all) freeze(process);
+  std::this_thread::sleep_for(6s);
+  for (const pid_t process : all) ::kill(process, SIGCONT);
   expect_rows(id, rows);
 }
 

@@ -123,8 +123,9 @@ TEST_F(ChildProcessesTest, a_signal_is_told_by_number_and_name) {
 }
 
 TEST_F(ChildProcessesTest, a_kill_by_somebody_else_names_the_usual_suspect) {
-  EXPECT_EQ(describe(run(shell("kill -KILL $$"))),
-            "was killed by signal 9 (SIGKILL), which the kernel sends when memory runs out");
+  EXPECT_EQ(
+      describe(run(shell("kill -KILL $$"))),
+      "was killed by signal 9 (SIGKILL), by somebody or, when memory runs out, by the kernel");
 }
 
 TEST_F(ChildProcessesTest, the_last_lines_of_standard_error_are_told) {

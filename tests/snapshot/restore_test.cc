@@ -287,6 +287,17 @@ TEST(LatestCheckpoint, passes_over_one_that_is_known_to_be_damaged) {
   EXPECT_EQ(latest.passed_over, (std::vector<PassedOver>{{newer.directory, why}}));
 }
 
+TEST(LatestCheckpoint, of_another_job_is_passed_over_by_a_job_that_restarts) {
+  MemorySnapshotStorage storage;
+  const auto checkpoint = stored(storage, keyed_instances(1), {1});
+  const auto latest = *latest_whole(storage, job_directory({1}), {}, JobId{2});
+  EXPECT_EQ(latest.checkpoint, std::nullopt);
+  ASSERT_EQ(latest.passed_over.size(), 1U);
+  EXPECT_THAT(latest.passed_over[0].reason.message,
+              HasSubstr("is that of job " + job_directory({1})));
+  EXPECT_EQ(latest_whole(storage, job_directory({1}), {}, JobId{1})->checkpoint, checkpoint);
+}
+
 TEST(LatestCheckpoint, storage_that_fails_is_an_error) {
   MemorySnapshotStorage storage;
   storage.set_fault([](StorageCall, const std::string&) -> std::optional<Error> {

@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <set>
@@ -235,6 +236,24 @@ TEST_F(FileSinkCheckpointTest, cuts_what_was_written_after_the_checkpoint) {
   EXPECT_EQ(visible(), "kept\nwritten again\n");
 }
 
+// A process that is frozen, not dead, goes on with the file that it has open.
+TEST_F(FileSinkCheckpointTest, what_an_earlier_process_writes_later_is_in_no_file_that_is_shown) {
+  Attempt& job = start(sink());
+  job.write("kept");
+  const auto checkpoint = job.checkpoint();
+  job.write("lost");
+  std::vector<std::ofstream> open_files;
+  for (const std::string& name : hidden_names())
+    open_files.emplace_back(fs::path(out()) / name, std::ios::app);
+  ASSERT_FALSE(open_files.empty());
+  attempt_.reset();
+  start_from(sink(), checkpoint).write("written again");
+  for (std::ofstream& file : open_files) file << "of the past\n" << std::flush;
+  finish();
+  for (std::ofstream& file : open_files) file << "of the past\n" << std::flush;
+  EXPECT_EQ(visible(), "kept\nwritten again\n");
+}
+
 TEST_F(FileSinkCheckpointTest, takes_snapshot_and_commit_of_a_barrier_in_either_order) {
   fs::create_directories(out());
   PartFileWriter writer(out(), SubtaskIndex{0}, {.rolling = roll_at_every_checkpoint()});
@@ -434,8 +453,12 @@ TEST_F(FileSinkCheckpointTest,
                                           "': it has 3 bytes, fewer than the 4 of the "
                                           "checkpoint; something changed it"}));
   fs::remove(file);
-  EXPECT_EQ(restore_error(), (Error{Errc::output_lost, "cannot go on with output '" + file +
-                                                           "': No such file or directory"}));
+  EXPECT_EQ(restore_error(),
+            (Error{Errc::output_lost, "cannot go on with output '" + file +
+                                          "': No such file or directory: the output "
+                                          "must be that of the job that took the "
+                                          "checkpoint, and nobody may have gone on "
+                                          "from there since"}));
 }
 
 TEST_F(FileSinkCheckpointTest, refuses_to_go_back_to_a_checkpoint_before_what_is_visible) {
@@ -524,7 +547,7 @@ TEST_F(FileSinkCheckpointTest, gives_up_if_the_earlier_process_keeps_the_output)
   int waits = 0;
   const auto heir = make_part_file_committer(
       out(), false, {.looks = 5, .between_looks = 1ms, .wait = [&](Duration) { ++waits; }});
-  EXPECT_EQ(heir->restore({}).error().code, Errc::output_exists);
+  EXPECT_EQ(heir->restore({}).error().code, Errc::output_failed);  // which a restart may mend
   EXPECT_EQ(waits, 4);
 }
 

@@ -138,6 +138,26 @@ TEST(Generator, without_a_count_has_no_end_and_resumes_where_it_was) {
   EXPECT_EQ(resumed.rows().front(), harness.rows().back() + 2);
 }
 
+// After a restore with fewer readers: read one after the other, all but the first would be late.
+TEST(Generator, that_has_several_shares_goes_through_them_in_the_order_of_the_indices) {
+  const auto source = generator(index_itself, {.count = 20'000});
+  const auto splits = *splits_of(source, 3);
+  ReaderHarness harness(source);
+  harness.add({splits.at(2), splits.at(0)});
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(harness.poll()->result, PollResult::more);
+  ReaderHarness resumed(source);
+  resumed.add(harness.reader().snapshot_splits());
+  while (resumed.poll()->result == PollResult::more) {
+  }
+  std::vector<std::uint64_t> all = harness.rows();
+  all.insert(all.end(), resumed.rows().begin(), resumed.rows().end());
+  std::vector<std::uint64_t> expected;
+  for (std::uint64_t i = 0; i < 20'000; ++i) {
+    if (i % 3 != 1) expected.push_back(i);
+  }
+  EXPECT_EQ(all, expected);
+}
+
 TEST(Generator, yields_when_its_function_is_slow) {
   ManualClock clock;
   const auto source = generator(
@@ -215,6 +235,19 @@ TEST_F(PacedGenerator, does_not_make_up_for_the_time_it_was_not_running) {
   ASSERT_TRUE(resumed.reader().add_split(splits.front()));
   ASSERT_TRUE(resumed.poll());
   EXPECT_THAT(resumed.rows(), ElementsAre(102));
+}
+
+TEST_F(PacedGenerator, with_both_shares_keeps_the_rate_of_the_source) {
+  clock_.advance(100ms);
+  ASSERT_TRUE(even_.poll());
+  ReaderHarness both(source_, clock_);
+  both.add(odd_.reader().snapshot_splits());
+  both.add(even_.reader().snapshot_splits());
+  for (int ms = 0; ms < 5; ++ms) {
+    ASSERT_TRUE(both.poll());
+    clock_.advance(1ms);
+  }
+  EXPECT_THAT(both.rows(), ElementsAre(1, 2, 3, 4));
 }
 
 // Whatever the rate, if it is woken when it asks to be.
