@@ -403,7 +403,8 @@ TEST_F(CheckpointsOfADoomedJob, a_removed_output_directory_ends_it_with_the_reas
   ASSERT_TRUE(shows_rows());
   damage_the_newest(id_, [&](const fs::path&) { fs::remove_all(output()); });
   expect_end(*client, "output '" + output() + "/");
-  EXPECT_THAT(client->err(), HasSubstr("No such file or directory; start the job anew"));
+  EXPECT_THAT(client->err(),
+              AllOf(HasSubstr("No such file or directory"), HasSubstr("; start the job anew")));
 }
 
 TEST_F(CheckpointsOfADoomedJob, damage_to_the_last_behind_visible_output_ends_it_naming_both) {
