@@ -246,7 +246,7 @@ void JobCheckpoints::on_found(const CheckpointFound& found) {
   passed_over_.clear();
   for (const std::string& reason : found.passed_over) {
     job_manager_->note("restore", {Errc::corrupt_data, reason});
-    passed_over_ += reason + "; ";
+    passed_over_ += (passed_over_.empty() ? "" : "; ") + reason;
   }
   // A job that ends looks for what is to be committed before its output is removed.
   if (found.error && !job_manager_->is_ending()) return job_manager_->fail_job(*found.error);
@@ -254,11 +254,13 @@ void JobCheckpoints::on_found(const CheckpointFound& found) {
   const auto id = checkpoint_of_path(found.directory);
   if (found.passed_over.empty() && id.value_or(CheckpointId{0}) < completed_) {
     passed_over_ = "checkpoint " + std::to_string(completed_.value) +
-                   ", which was complete, is no longer in " + root() + "; ";
-    job_manager_->note("restore",
-                       {Errc::checkpoint_damaged, passed_over_.substr(0, passed_over_.size() - 2)});
+                   ", which was complete, is no longer in " + root();
+    job_manager_->note("restore", {Errc::checkpoint_damaged, passed_over_});
   }
-  const std::string from = id ? "checkpoint " + std::to_string(id->value) : "nothing";
+  const bool began_from_nothing = job_->submission.settings.restore_from.empty();
+  const std::string from = id                   ? "checkpoint " + std::to_string(id->value)
+                           : began_from_nothing ? "nothing"
+                                                : "where the job began";
   if (const auto sink =
           job_manager_->find_sink_ahead_of(found.region, id.value_or(CheckpointId{0}));
       sink && !job_manager_->is_ending()) {
@@ -269,8 +271,7 @@ void JobCheckpoints::on_found(const CheckpointFound& found) {
     return job_manager_->fail_job(with_damaged(error));
   }
   if (!passed_over_.empty() && !job_manager_->is_ending())
-    job_manager_->tell_restart("begins again from " + from + ": " +
-                               passed_over_.substr(0, passed_over_.size() - 2));
+    job_manager_->tell_restart("begins again from " + from + ": " + passed_over_);
   std::string directory = found.directory;
   if (job_->engine->faults != nullptr && job_->engine->faults->restores_the_one_before() &&
       completed_.value > 1) {
@@ -285,8 +286,8 @@ void JobCheckpoints::on_found(const CheckpointFound& found) {
 
 Error JobCheckpoints::with_damaged(Error error) const {
   if (error.code == Errc::output_lost) {
-    error.message =
-        passed_over_ + error.message + "; start the job anew, with --overwrite or another output";
+    error.message = passed_over_ + (passed_over_.empty() ? "" : "; ") + error.message +
+                    "; start the job anew, with --overwrite or another output";
   }
   return error;
 }

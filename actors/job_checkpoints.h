@@ -93,7 +93,7 @@ class JobCheckpoints {
   bool storage_is_silent_ = false;  // it was late once, and is not asked any more
   std::uint32_t being_stored_ = 0;
   std::map<CheckpointId, Error> damaged_;
-  std::string passed_over_;           // when a checkpoint was looked for last
+  std::string passed_over_;           // or missed, and why, when a checkpoint was looked for last
   std::vector<RegionIndex> looking_;  // for a checkpoint, once none is being stored
 };
 

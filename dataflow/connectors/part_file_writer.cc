@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -19,6 +20,17 @@ constexpr std::size_t buffer_bytes_max = std::size_t{256} * 1024;
 constexpr std::size_t active_parts_max = 64;
 // Of finished files that wait to be synced; with more, the writer syncs them itself.
 constexpr std::size_t open_unsynced_max = 2 * active_parts_max;
+
+// False if the system fails, which errno tells.
+bool write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -152,15 +164,7 @@ Result<void> PartFileWriter::flush(Part& part) {
   if (part.buffer.empty()) return {};
   WEIR_TRY(open(part));
   part.unsynced = true;
-  const char* from = part.buffer.data();
-  std::size_t left = part.buffer.size();
-  while (left > 0) {
-    const ssize_t written = ::write(part.descriptor.get(), from, left);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return failed("write", part.file);
-    from += written;
-    left -= static_cast<std::size_t>(written);
-  }
+  if (!write_all(part.descriptor.get(), part.buffer)) return failed("write", part.file);
   part.file.bytes += part.buffer.size();
   part.buffer.clear();
   return {};
@@ -271,14 +275,8 @@ Result<void> PartFileWriter::copy_beginning(const PartFile& file, const std::str
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return failed("read", file);
     if (got == 0) return output_lost("go on with", from, "it became shorter while it was copied");
-    const char* at = buffer.data();
-    for (ssize_t rest = got; rest > 0;) {
-      const ssize_t written = ::write(out.get(), at, static_cast<std::size_t>(rest));
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return failed("copy", file);
-      at += written;
-      rest -= written;
-    }
+    if (!write_all(out.get(), {buffer.data(), static_cast<std::size_t>(got)}))
+      return failed("copy", file);
     left -= static_cast<std::uint64_t>(got);
   }
   return ::fsync(out.get()) == 0 ? Result<void>{} : failed("sync", file);
