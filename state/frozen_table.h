@@ -16,6 +16,8 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "state/asymmetric_barrier.h"
+#include "state/chunk_pool.h"
 #include "state/tag_group.h"
 
 namespace weir {
@@ -87,13 +89,19 @@ struct TableBlock {
 template <class K, class V>
 class SavedEntries {
  public:
+  // `pool` is used by the owners of all tables of a state, which is one thread.
+  explicit SavedEntries(std::shared_ptr<ChunkPool> pool) : pool_(std::move(pool)) {}
+  SavedEntries(const SavedEntries&) = delete;
+  SavedEntries& operator=(const SavedEntries&) = delete;
+  ~SavedEntries() { free_chunks(); }
+
   void add(const TableSlot<K, V>& entry, const EntryEncoder<K, V>& encoder) {
     if constexpr (copies) {
       if (next_ == end_) add_chunk();
       ::new (static_cast<void*>(next_++)) TableSlot<K, V>(entry);
     } else {
-      if (chunks_.empty() || chunks_.back().size() > chunk_bytes * 3 / 4)
-        chunks_.emplace_back().reserve(chunk_bytes);
+      if (chunks_.empty() || chunks_.back().size() > ChunkPool::chunk_bytes * 3 / 4)
+        chunks_.emplace_back().reserve(ChunkPool::chunk_bytes);
       ByteWriter writer(chunks_.back());
       encoder.encode(writer, entry.key, entry.value);
     }
@@ -103,35 +111,41 @@ class SavedEntries {
   }
   // All of them; none may be added any more. Leaves alone what prefetch() reads, which the owner may call meanwhile.
   void write(ByteWriter& writer, const EntryEncoder<K, V>& encoder) {
-    for (const auto& chunk : chunks_) {
+    for (const Chunk& chunk : chunks_) {
       if constexpr (copies) {
-        const auto* entry = std::launder(reinterpret_cast<const TableSlot<K, V>*>(chunk.get()));
+        const auto* entry = std::launder(reinterpret_cast<const TableSlot<K, V>*>(chunk));
         const auto* const end = &chunk == &chunks_.back() ? next_ : entry + chunk_entries;
         for (; entry != end; ++entry) encoder.encode(writer, entry->key, entry->value);
       } else {
         writer.bytes(chunk);
       }
     }
-    chunks_ = std::vector<Chunk>();
+    free_chunks();
   }
 
  private:
-  static constexpr bool copies = std::is_trivially_copyable_v<TableSlot<K, V>> &&
-                                 alignof(TableSlot<K, V>) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__;
-  static constexpr std::size_t chunk_bytes = 4096;
-  static constexpr std::size_t chunk_entries =
-      std::max<std::size_t>(1, chunk_bytes / sizeof(TableSlot<K, V>));
-  using Chunk = std::conditional_t<copies, std::unique_ptr<std::byte[]>, Bytes>;
+  using Slot = TableSlot<K, V>;
+  static constexpr std::size_t chunk_entries = ChunkPool::chunk_bytes / sizeof(Slot);
+  static constexpr bool copies = std::is_trivially_copyable_v<Slot> && chunk_entries > 0 &&
+                                 alignof(Slot) <= ChunkPool::chunk_bytes;
+  using Chunk = std::conditional_t<copies, std::byte*, Bytes>;  // the pool's
 
   void add_chunk() {
-    chunks_.emplace_back(new std::byte[chunk_entries * sizeof(TableSlot<K, V>)]);
-    next_ = reinterpret_cast<TableSlot<K, V>*>(chunks_.back().get());
+    chunks_.push_back(pool_->take());
+    next_ = reinterpret_cast<Slot*>(chunks_.back());
     end_ = next_ + chunk_entries;
   }
+  void free_chunks() {
+    if constexpr (copies) {
+      for (std::byte* const chunk : chunks_) pool_->give_back(chunk);
+    }
+    chunks_ = std::vector<Chunk>();
+  }
 
-  TableSlot<K, V>* next_ = nullptr;  // where the next copy goes, in the last chunk
-  TableSlot<K, V>* end_ = nullptr;
+  Slot* next_ = nullptr;  // where the next copy goes, in the last chunk
+  Slot* end_ = nullptr;
   std::vector<Chunk> chunks_;
+  std::shared_ptr<ChunkPool> pool_;
 };
 
 // Two threads share it: the table's owner and one writer. Slots are divided into pages, which the
@@ -141,21 +155,36 @@ class SavedEntries {
 // large a page is, and it waits only if the writer is at that very page. What is not written any
 // more, because its writer gave up, costs the owner nothing.
 //
-//   1. An entry is saved once by the owner, if it marked the slot before the page was claimed,
-//      else the writer encodes it where it is.
-//   2. Slots and tags do not change before they are marked or their page is done.
+//   1. The writer claims a page, then reads its marks; the owner marks, then reads what is claimed. At least one sees the
+//      other. If both do, the owner waits and does what the writer says it left to it. So an entry is saved once by the owner
+//      or encoded where it is.
+//   2. Slots and tags do not change before the owner has saved them or their page is done.
 //   3. The owner counts a marked slot when its entry is in saved_. The writer, which knows from the
-//      pages how many were marked in time, reads saved_ when so many are counted; from then on
+//      pages how many were left to the owner, reads saved_ when so many are counted; from then on
 //      the owner does not append.
+//
+// Marking a slot costs two stores, which leaves the processor free to begin with the next record, until the writer comes
+// to this table: that takes one barrier for both. Then, and for small tables, each mark takes a locked operation.
 template <class K, class V>
 class FrozenTable {
  public:
   // `block` belongs to the owner until it is handed over by keep().
-  FrozenTable(TableBlock<K, V> block, std::shared_ptr<const EntryEncoder<K, V>> encoder)
-      : pages_(std::make_unique<std::atomic<std::uint64_t>[]>(pages_in(block))),
+  FrozenTable(TableBlock<K, V> block, std::shared_ptr<const EntryEncoder<K, V>> encoder,
+              std::shared_ptr<ChunkPool> pool)
+      : is_contended_(pages_in(block) < large || !has_asymmetric_barriers()),
+        saved_(pool),
         block_(block),
         encoder_(std::move(encoder)),
-        page_count_(pages_in(block)) {}
+        page_count_(pages_in(block)) {
+    if (page_count_ < large) {
+      own_marks_ = std::make_unique<std::uint32_t[]>(page_count_);
+      marks_ = own_marks_.get();
+    } else {
+      constexpr std::size_t chunk = ChunkPool::chunk_bytes;
+      const std::size_t bytes = page_count_ * sizeof(std::uint32_t);
+      marks_ = reinterpret_cast<std::uint32_t*>(pool->take_zeroed((bytes + chunk - 1) / chunk));
+    }
+  }
   FrozenTable(const FrozenTable&) = delete;
   FrozenTable& operator=(const FrozenTable&) = delete;
   ~FrozenTable() {
@@ -166,21 +195,20 @@ class FrozenTable {
   [[nodiscard]] bool is_over() const { return over_.load(std::memory_order_acquire); }
   // By the owner, before it changes the slot, which holds an entry if it is used.
   void save(std::size_t slot, const TableSlot<K, V>& entry, bool is_used) {
-    const std::size_t page = slot / page_slots;
-    const std::uint64_t fresh = mark(page, std::uint64_t{1} << (slot % page_slots));
+    const std::uint32_t fresh = mark(slot / page_slots, std::uint32_t{1} << (slot % page_slots));
     if (fresh == 0) return;
     if (is_used) saved_.add(entry, *encoder_);
     count_saved(fresh);
   }
   void save_all() {
     for (std::size_t page = 0; page < page_count_; ++page) {
-      const std::uint64_t fresh = mark(page, slots_of(page));
+      const std::uint32_t fresh = mark(page, slots_of(page));
       for_each_entry(page, fresh, [this](const auto& entry) { saved_.add(entry, *encoder_); });
       count_saved(fresh);
     }
   }
   void prefetch(std::size_t slot) const {
-    __builtin_prefetch(&pages_[slot / page_slots], 1);
+    __builtin_prefetch(&marks_[slot / page_slots], 1);
     saved_.prefetch();
   }
   // By the owner: hands over the memory with its entries, and does not touch it any more.
@@ -188,15 +216,22 @@ class FrozenTable {
 
   // By the writer, once: appends all entries, in no order.
   void write(ByteWriter& writer) {
-    std::uint64_t marked = 0;
-    for (std::size_t page = 0; page < page_count_; ++page) {
-      const std::uint64_t left_out = pages_[page].fetch_or(claimed, std::memory_order_acq_rel);
-      for_each_entry(page, slots_of(page) & ~left_out,
-                     [&](const auto& entry) { encoder_->encode(writer, entry.key, entry.value); });
-      pages_[page].store(claimed | done, std::memory_order_release);
-      marked += static_cast<std::uint64_t>(std::popcount(left_out));
+    if (!is_contended_.load(std::memory_order_relaxed)) {
+      is_contended_.store(true, std::memory_order_relaxed);
+      heavy_barrier();
     }
-    wait_until([&] { return saved_count_.load(std::memory_order_acquire) == marked; });
+    left_out_ = std::make_unique<std::uint32_t[]>(page_count_);
+    std::uint64_t left_out = 0;
+    for (std::size_t page = 0; page < page_count_; ++page) {
+      claimed_.fetch_add(1, std::memory_order_acq_rel);
+      const std::uint32_t marked = marks_of(page).load(std::memory_order_relaxed);
+      for_each_entry(page, slots_of(page) & ~marked,
+                     [&](const auto& entry) { encoder_->encode(writer, entry.key, entry.value); });
+      left_out_[page] = marked;
+      done_.store(page + 1, std::memory_order_release);
+      left_out += static_cast<std::uint64_t>(std::popcount(marked));
+    }
+    wait_until([&] { return saved_count_.load(std::memory_order_acquire) == left_out; });
     saved_.write(writer, *encoder_);
     give_up();
   }
@@ -204,38 +239,44 @@ class FrozenTable {
   void give_up() { over_.store(true, std::memory_order_release); }
 
  private:
-  // A page is a word: a bit for each slot that the owner has marked, and these of the writer.
   static constexpr std::size_t page_slots = 32;
-  static constexpr std::uint64_t claimed = std::uint64_t{1} << 32, done = claimed << 1;
+  static constexpr std::size_t large = 256;  // pages; fewer stay in the processor's caches
 
   static std::size_t pages_in(const TableBlock<K, V>& block) {
     return (block.slot_count + page_slots - 1) / page_slots;
   }
-  [[nodiscard]] std::uint64_t slots_of(std::size_t page) const {
-    return (std::uint64_t{1} << std::min(page_slots, block_.slot_count - page * page_slots)) - 1;
+  [[nodiscard]] std::uint32_t slots_of(std::size_t page) const {
+    const std::size_t count = std::min(page_slots, block_.slot_count - page * page_slots);
+    return ~std::uint32_t{0} >> (page_slots - count);
   }
 
   // Those of the slots that the owner has to save: none that was saved already or is the writer's.
-  std::uint64_t mark(std::size_t page, std::uint64_t slots) {
-    std::atomic<std::uint64_t>& state = pages_[page];
-    const std::uint64_t before = state.load(std::memory_order_acquire);
-    if ((before & done) != 0 || (before & slots) == slots) return 0;
-    const std::uint64_t marked = state.fetch_or(slots, std::memory_order_acq_rel);
-    if ((marked & claimed) != 0) {
-      wait_until([&] { return (state.load(std::memory_order_acquire) & done) != 0; });
-      return 0;
-    }
-    return slots & ~marked;
+  std::uint32_t mark(std::size_t page, std::uint32_t slots) {
+    const auto marks = marks_of(page);
+    const std::uint32_t before = marks.load(std::memory_order_relaxed);
+    const std::uint32_t fresh = slots & ~before;
+    if (fresh == 0 || page < done_.load(std::memory_order_acquire)) return 0;
+    marks.store(before | slots, std::memory_order_relaxed);
+    light_barrier();
+    if (!is_contended_.load(std::memory_order_relaxed)) return fresh;
+    // Both add to one number, so one of them comes first, and the other one sees what it stored before.
+    if (page >= claimed_.fetch_add(0, std::memory_order_acq_rel)) return fresh;
+    wait_until([&] { return page < done_.load(std::memory_order_acquire); });
+    return fresh & left_out_[page];
   }
 
-  void count_saved(std::uint64_t slots) {
+  [[nodiscard]] std::atomic_ref<std::uint32_t> marks_of(std::size_t page) const {
+    return std::atomic_ref(marks_[page]);
+  }
+
+  void count_saved(std::uint32_t slots) {
     const std::uint64_t count = saved_count_.load(std::memory_order_relaxed);
     saved_count_.store(count + static_cast<std::uint64_t>(std::popcount(slots)),
                        std::memory_order_release);
   }
 
   template <class Visit>
-  void for_each_entry(std::size_t page, std::uint64_t slots, Visit visit) const {
+  void for_each_entry(std::size_t page, std::uint32_t slots, Visit visit) const {
     for (; slots != 0; slots &= slots - 1) {
       const std::size_t i = page * page_slots + static_cast<std::size_t>(std::countr_zero(slots));
       if (block_.tags[i] != 0) visit(block_.slots[i]);
@@ -250,15 +291,20 @@ class FrozenTable {
     }
   }
 
-  // What the owner needs of it for each entry, in a line of the cache.
-  alignas(64) std::unique_ptr<std::atomic<std::uint64_t>[]> pages_;
+  // What the owner needs of it for each entry, in two lines of the cache.
+  alignas(64) std::uint32_t* marks_;           // by page: a bit for each slot
   std::atomic<std::uint64_t> saved_count_{0};  // marked slots whose entries are in saved_
+  std::atomic<std::size_t> claimed_{0};        // pages that the writer has come to
+  std::atomic<std::size_t> done_{0};           // pages that it is through with
+  std::atomic<bool> is_contended_;             // the writer has come to this table
   std::atomic<bool> over_{false};
   SavedEntries<K, V> saved_;  // by the owner
 
   TableBlock<K, V> block_;
   std::shared_ptr<const EntryEncoder<K, V>> encoder_;  // one for all tables of a state
   std::size_t page_count_;
+  std::unique_ptr<std::uint32_t[]> own_marks_;  // of a small table; else they are the pool's
+  std::unique_ptr<std::uint32_t[]> left_out_;   // by the writer, to be read of pages that are done
   bool keeps_block_ = false;
 };
 

@@ -1,6 +1,7 @@
 // The state of one name and namespace in one subtask, divided by key group.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,19 +54,14 @@ class KeyedTable {
   template <class KeyOf, class Update>
   void update_rows(const KeyHash* hashes, std::size_t begin, std::size_t end, KeyOf key_of,
                    Update update) {
-    constexpr std::size_t ahead = 16;  // a power of two
-    FlatTable<K, V>* tables[ahead];
-    const bool frozen = !being_written_.expired();
-    const auto fetch = [&](std::size_t row) {
-      FlatTable<K, V>* table = tables[row % ahead] = &at(hashes[row]);
-      table->prefetch(hashes[row]);
-      if (frozen) table->prefetch_frozen(hashes[row]);
-    };
-    for (std::size_t row = begin; row < end && row < begin + ahead; ++row) fetch(row);
-    for (std::size_t row = begin; row < end; ++row) {
-      FlatTable<K, V>& table = *tables[row % ahead];
-      if (row + ahead < end) fetch(row + ahead);
-      update(row, table.find_or_insert(hashes[row], key_of(row)));
+    TablesAhead found[2];
+    std::size_t count = look_ahead(hashes, begin, end, found[0]);
+    for (std::size_t row = begin, side = 0; row < end; side ^= 1) {
+      const std::size_t next = look_ahead(hashes, row + count, end, found[side ^ 1]);
+      for (std::size_t i = 0; i < count; ++i, ++row) {
+        update(row, found[side][i]->find_or_insert(hashes[row], key_of(row)));
+      }
+      count = next;
     }
   }
 
@@ -118,7 +114,8 @@ class KeyedTable {
       encoder = std::make_shared<const LabellingEncoder<K, V>>(layout_, std::move(encoder));
     typename FrozenGroups<K, V>::Tables frozen;
     frozen.reserve(tables_.size());
-    for (auto& table : tables_) frozen.push_back(table.freeze(encoder));
+    const auto pool = std::make_shared<ChunkPool>();
+    for (auto& table : tables_) frozen.push_back(table.freeze(encoder, pool));
     FrozenGroups<K, V> groups(layout_, std::move(frozen));
     being_written_ = groups.life();
     return groups;
@@ -129,6 +126,27 @@ class KeyedTable {
     return layout_.table_of(layout_.group_of(hash));
   }
   FlatTable<K, V>& at(KeyHash hash) { return tables_[index_of(hash)]; }
+
+  static constexpr std::size_t rows_ahead = 16;
+  using TablesAhead = FlatTable<K, V>* [rows_ahead];
+
+  // Finds the tables of the next rows and fetches their memory; returns for how many. For several rows at a time, with
+  // all it needs in registers: between two updates, which may change any memory, it would load that for each row.
+  std::size_t look_ahead(const KeyHash* hashes, std::size_t row, std::size_t end,
+                         TablesAhead& found) {
+    const GroupTables layout = layout_;
+    FlatTable<K, V>* const tables = tables_.data();
+    const std::size_t count = std::min(rows_ahead, end - row);
+    for (std::size_t i = 0; i < count; ++i) {
+      const KeyHash hash = hashes[row + i];
+      found[i] = tables + layout.table_of(layout.group_of(hash));
+      found[i]->prefetch(hash);
+    }
+    if (!being_written_.expired()) [[unlikely]] {
+      for (std::size_t i = 0; i < count; ++i) found[i]->prefetch_frozen(hashes[row + i]);
+    }
+    return count;
+  }
 
   GroupTables layout_;
   std::vector<FlatTable<K, V>> tables_;

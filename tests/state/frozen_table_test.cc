@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,6 +30,11 @@ class PlainEncoder final : public EntryEncoder<K, V> {
 template <class K, class V>
 std::shared_ptr<const EntryEncoder<K, V>> plain() {
   return std::make_shared<const PlainEncoder<K, V>>();
+}
+
+template <class K, class V>
+std::shared_ptr<FrozenTable<K, V>> frozen_of(FlatTable<K, V>& table) {
+  return table.freeze(plain<K, V>(), std::make_shared<ChunkPool>());
 }
 
 // Each key once, or the test fails.
@@ -109,14 +115,14 @@ TEST(FrozenTable, is_what_the_table_was_whatever_happens_to_that) {
       {"another freeze",
        [](Table& table) {
          at(table, 5) = "new";
-         table.freeze(plain<std::uint64_t, std::string>())->give_up();
+         frozen_of(table)->give_up();
          at(table, 6) = "newer";
        }},
   };
   for (const auto& [what, change] : changes) {
     SCOPED_TRACE(what);
     Table table = table_of(300);
-    const auto frozen = table.freeze(plain<std::uint64_t, std::string>());
+    const auto frozen = frozen_of(table);
     change(table);
     EXPECT_EQ(written(*frozen), model_of(300));
   }
@@ -125,14 +131,14 @@ TEST(FrozenTable, is_what_the_table_was_whatever_happens_to_that) {
 TEST(FrozenTable, of_an_empty_table_is_none) {
   Table table = table_of(10);
   table.clear();
-  EXPECT_EQ(table.freeze(plain<std::uint64_t, std::string>()), nullptr);
+  EXPECT_EQ(frozen_of(table), nullptr);
 }
 
 TEST(FrozenTable, a_second_freeze_has_what_changed_since_the_first) {
   Table table = table_of(300);
-  const auto first = table.freeze(plain<std::uint64_t, std::string>());
+  const auto first = frozen_of(table);
   at(table, 7) = "new";
-  const auto second = table.freeze(plain<std::uint64_t, std::string>());
+  const auto second = frozen_of(table);
   at(table, 7) = "newer";
   Model expected = model_of(300);
   EXPECT_EQ(written(*first), expected);
@@ -142,7 +148,7 @@ TEST(FrozenTable, a_second_freeze_has_what_changed_since_the_first) {
 
 TEST(FrozenTable, reading_saves_nothing) {
   Table table = table_of(300);
-  const auto frozen = table.freeze(plain<std::uint64_t, std::string>());
+  const auto frozen = frozen_of(table);
   const std::uint64_t key = 7;
   EXPECT_EQ(*std::as_const(table).find(hash_of(key), key), "7");
   EXPECT_FALSE(frozen->is_over());
@@ -156,7 +162,7 @@ TEST(FrozenTable, costs_a_change_one_entry_and_only_once) {
   };
   const auto encoder = std::make_shared<const CountingEncoder>();
   Table table = table_of(300);
-  const auto frozen = table.freeze(encoder);
+  const auto frozen = table.freeze(encoder, std::make_shared<ChunkPool>());
   for (int i = 0; i < 3; ++i) at(table, 7) = "new";
   EXPECT_EQ(encoder->calls, 1);
   at(table, 1000) = "was not there";
@@ -172,14 +178,14 @@ TEST(FrozenTable, leaves_a_table_whose_entries_are_plain_bytes_free_to_grow) {
   std::map<std::uint64_t, std::uint64_t> expected;
   for (std::uint64_t key = 0; key < 300; ++key)
     table.find_or_insert(hash_of(key), key) = expected[key] = key;
-  const auto frozen = table.freeze(plain<std::uint64_t, std::uint64_t>());
+  const auto frozen = frozen_of(table);
   for (std::uint64_t key = 290; key < 5000; ++key) table.find_or_insert(hash_of(key), key) = 7;
   EXPECT_EQ((written<std::uint64_t, std::uint64_t>(*frozen)), expected);
 }
 
 TEST(FrozenTable, that_was_given_up_is_let_go_with_the_next_change) {
   Table table = table_of(300);
-  auto frozen = table.freeze(plain<std::uint64_t, std::string>());
+  auto frozen = frozen_of(table);
   const std::weak_ptr<void> left = frozen;
   frozen->give_up();
   frozen.reset();
@@ -195,7 +201,8 @@ TEST(FrozenTable, keeps_a_dropped_tables_memory_no_longer_than_it_is_needed) {
   };
   FlatTable<int, std::shared_ptr<int>> table;
   for (int key = 0; key < 100; ++key) table.find_or_insert(hash_of(key), key) = value;
-  auto frozen = table.freeze(std::make_shared<const NothingEncoder>());
+  auto frozen =
+      table.freeze(std::make_shared<const NothingEncoder>(), std::make_shared<ChunkPool>());
   table.clear();
   EXPECT_EQ(value.use_count(), 101);
   frozen.reset();
@@ -266,6 +273,39 @@ TEST(FrozenTable, is_written_by_a_thread_while_another_changes_the_table) {
   const std::uint64_t seed = fresh_seed();
   for (std::uint64_t i = 0; i < 12; ++i) {
     write_while_the_owner_goes_on(seed + i, i % 3 == 0 ? 1024 : i % 3 == 1 ? 1 : 128);
+  }
+}
+
+// Small tables are marked with locked operations, large ones without until the writer comes: the owner is busy at that moment.
+TEST(FrozenTable, has_each_entry_once_when_the_writer_comes_while_the_owner_is_busy) {
+  const std::uint64_t seed = fresh_seed();
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed + i);
+    Random random(seed + i);
+    const std::uint64_t key_count = i % 2 == 0 ? 1000 : 20'000;
+    FlatTable<std::uint64_t, std::uint64_t> table;
+    std::map<std::uint64_t, std::uint64_t> expected;
+    for (std::uint64_t key = 0; key < key_count; ++key)
+      expected[key] = table.find_or_insert(hash_of(key), key) = random.below(1000);
+    const auto frozen = frozen_of(table);
+    Bytes bytes;
+    std::atomic<bool> is_written{false};
+    std::atomic<std::uint64_t> changes{0};
+    std::thread writer([&] {
+      for (const std::uint64_t begin = key_count / 10;
+           changes.load(std::memory_order_relaxed) < begin;)
+        std::this_thread::yield();
+      ByteWriter out(bytes);
+      frozen->write(out);
+      is_written = true;
+    });
+    while (!is_written) {
+      const std::uint64_t key = random.below(key_count);
+      ++table.find_or_insert(hash_of(key), key);
+      changes.fetch_add(1, std::memory_order_relaxed);
+    }
+    writer.join();
+    ASSERT_EQ((decoded<std::uint64_t, std::uint64_t>(bytes)), expected);
   }
 }
 
