@@ -86,6 +86,17 @@ class FlatTable {
     __builtin_prefetch(&tags_[hash & mask_]);
     __builtin_prefetch(&slots_[hash & mask_], 1);
   }
+  // Reads the memory that a search for the key will, and returns what is probably its value; null if there is probably none.
+  [[nodiscard]] const V* touch(KeyHash hash) const {
+    if (slots_ == nullptr) return nullptr;
+    const std::size_t first = hash & mask_;
+    const auto match = TagGroup::load(tags_ + first).like(tag_of(hash));
+    const Slot& slot = slots_[(first + (match.any() ? match.first() : 0)) & mask_];
+    const auto* const bytes = reinterpret_cast<const volatile std::byte*>(&slot);
+    (void)bytes[0];
+    (void)bytes[sizeof(Slot) - 1];
+    return match.any() ? &slot.value : nullptr;
+  }
   // What a change of the entry needs besides, while the table is frozen.
   void prefetch_frozen(KeyHash hash) const {
     if (frozen_ != nullptr) frozen_->prefetch(hash & mask_);

@@ -46,7 +46,30 @@ class KeyedTable {
     return tables_[index_of(hash)].find(hash, key);
   }
   bool erase(KeyHash hash, const K& key) { return at(hash).erase(hash, key); }
-  void prefetch(KeyHash hash) const { tables_[index_of(hash)].prefetch(hash); }
+
+  // For operators that do much for each key: reads the memory that searches for the next keys will, which are hash_of_next(i)
+  // for i below `count`, and calls visit(const V&) with what are probably their values, so that it may touch what those own.
+  // Returns for how many: 1 … touched_max. Searches with work in between wait for memory one after the other; these loads
+  // all at once. They are real ones since processors drop prefetches whose addresses they can't translate quickly.
+  template <class HashOfNext, class Visit>
+  std::size_t touch(std::size_t count, HashOfNext hash_of_next, Visit visit) const {
+    const GroupTables layout = layout_;
+    const FlatTable<K, V>* const tables = tables_.data();
+    const V* found[touched_max];
+    count = std::min(count, touched_max);
+    for (std::size_t i = 0; i < count; ++i) {
+      const KeyHash hash = hash_of_next(i);
+      found[i] = tables[layout.table_of(layout.group_of(hash))].touch(hash);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      if (found[i] != nullptr) visit(*found[i]);
+    }
+    return count;
+  }
+  template <class HashOfNext>
+  std::size_t touch(std::size_t count, HashOfNext hash_of_next) const {
+    return touch(count, hash_of_next, [](const V&) {});
+  }
 
   // Calls update(row, value) for every row of [begin, end), in order, with the value of
   // key_of(row), as find_or_insert would; memory is fetched ahead, which pays for tables beyond the
@@ -127,6 +150,7 @@ class KeyedTable {
   }
   FlatTable<K, V>& at(KeyHash hash) { return tables_[index_of(hash)]; }
 
+  static constexpr std::size_t touched_max = 32;
   static constexpr std::size_t rows_ahead = 16;
   using TablesAhead = FlatTable<K, V>* [rows_ahead];
 

@@ -69,8 +69,9 @@ class IntervalJoinOperator final : public Operator {
   [[nodiscard]] Result<StepResult> on_watermark(EventTime watermark, Outputs& out) override {
     watermark_ = watermark;
     BudgetCheck check(out.budget());
+    TouchAhead ahead;
     while (auto due = alarms_.pop_due(watermark.ms)) {
-      alarms_.peek(prefetch_distance, [this](const auto& next) { buffers_->prefetch(next.hash); });
+      ahead.alarm(*buffers_, alarms_, touch_waiting);
       clean(*due);
       if (check.spent()) return StepResult::yield;
     }
@@ -80,6 +81,11 @@ class IntervalJoinOperator final : public Operator {
 
  private:
   using Buffers = JoinBuffers<L, R>;
+
+  static constexpr auto touch_waiting = [](const Buffers& waiting) {
+    waiting.left.touch();
+    waiting.right.touch();
+  };
 
   template <std::size_t Side>
   static auto& own(Buffers& buffers) {
@@ -98,10 +104,10 @@ class IntervalJoinOperator final : public Operator {
     if (input.times.empty())
       return missing_time(context_->operator_name, "on both streams before the interval join");
     WEIR_TRY(check_keys(input, rows, selector, context_->keys, context_->operator_name));
+    TouchAhead ahead;
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (out.any_full()) return Progress{StepResult::output_full, row};
-      if (row + prefetch_distance < rows.end)
-        buffers_->prefetch(input.hashes[row + prefetch_distance]);
+      ahead.row(*buffers_, input.hashes, row, rows.end, touch_waiting);
       const EventTime at = input.times[row];
       if (at == no_timestamp)
         return missing_time(context_->operator_name, "on both streams before the interval join");
@@ -124,20 +130,20 @@ class IntervalJoinOperator final : public Operator {
   StepResult join_row(Buffers& buffers, const T& value, EventTime at, Outputs& out) {
     const auto& others = own<1 - Side>(buffers);
     const auto [first, last] = Side == 0 ? interval_.rights_of(at) : interval_.lefts_of(at);
-    const auto begin =
-        std::ranges::lower_bound(others, first, {}, [](const auto& other) { return other.at; });
+    const std::size_t begin = others.lower_bound(first);
     auto& output = out.port<Out>();
-    auto other = begin + std::exchange(pairs_made_, 0);
-    for (; other != others.end() && other->at <= last; ++other) {
+    for (std::size_t i = begin + std::exchange(pairs_made_, 0); i < others.size(); ++i) {
+      const auto& other = others[i];
+      if (other.at > last) break;
       if (output.full()) {
-        pairs_made_ = other - begin;
+        pairs_made_ = i - begin;
         return StepResult::output_full;
       }
-      const EventTime later = std::max(at, other->at);
+      const EventTime later = std::max(at, other.at);
       if constexpr (Side == 0) {
-        output.push(make_(value, other->value), later);
+        output.push(make_(value, other.value), later);
       } else {
-        output.push(make_(other->value, value), later);
+        output.push(make_(other.value, value), later);
       }
     }
     return StepResult::done;
@@ -191,7 +197,7 @@ class IntervalJoinOperator final : public Operator {
   const OperatorContext* opened_ = nullptr;          // of make
   std::shared_ptr<KeyedTable<K, Buffers>> buffers_;  // shared with the backend
   AlarmQueue<K> alarms_;                             // for each key that has something waiting, one
-  std::ptrdiff_t pairs_made_ = 0;                    // of the row that a call stopped in
+  std::size_t pairs_made_ = 0;                       // of the row that a call stopped in
   EventTime watermark_ = EventTime::min();
 };
 

@@ -1,8 +1,10 @@
 // The state of an interval join: what waits of a key.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -20,39 +22,87 @@ struct JoinElement {
   T value{};
 };
 
-// Those of one side in the order of time. What goes at the front costs O(1): its room is given back when that is half of it.
+// Those of one side in the order of time, with room for one in place: most keys have no more waiting. What goes at the front costs
+// O(1) of each: its room is given back when that is half of it.
 template <class T>
 class JoinBuffer {
  public:
-  [[nodiscard]] bool empty() const { return begin() == end(); }
-  [[nodiscard]] auto begin() const { return elements_.begin() + gone_; }
-  [[nodiscard]] auto end() const { return elements_.end(); }
-  // Requires that it is not empty.
-  [[nodiscard]] const JoinElement<T>& front() const { return *begin(); }
+  using Element = JoinElement<T>;
 
-  // Behind those of its time.
-  void insert(JoinElement<T> element) {
-    auto behind = elements_.end();
-    const auto first = elements_.begin() + gone_;
-    while (behind != first && std::prev(behind)->at > element.at) --behind;  // mostly none
-    elements_.insert(behind, std::move(element));
+  [[nodiscard]] bool empty() const { return !has_first_; }
+  [[nodiscard]] std::size_t size() const {
+    return has_first_ ? 1 + (more_ == nullptr ? 0 : more_->elements.size() - more_->gone) : 0;
+  }
+  [[nodiscard]] const Element& operator[](std::size_t i) const {
+    return i == 0 ? first_ : more_->elements[more_->gone + i - 1];
+  }
+  // Requires that it is not empty.
+  [[nodiscard]] const Element& front() const { return first_; }
+  // Which is the first at `at` or later; size() if none is.
+  [[nodiscard]] std::size_t lower_bound(EventTime at) const {
+    if (!has_first_ || first_.at >= at) return 0;
+    if (more_ == nullptr) return 1;
+    const auto found =
+        std::ranges::lower_bound(more_->begin(), more_->elements.end(), at, {}, &Element::at);
+    return 1 + static_cast<std::size_t>(found - more_->begin());
   }
 
-  // Up to the first that is not useless(const JoinElement<T>&).
+  // Behind those of its time.
+  void insert(Element element) {
+    if (!has_first_) {
+      first_ = std::move(element);
+      has_first_ = true;
+      return;
+    }
+    if (more_ == nullptr) more_ = std::make_unique<More>();
+    auto behind = more_->elements.end();
+    if (element.at < first_.at) {
+      std::swap(element, first_);
+      behind = more_->begin();
+    }
+    while (behind != more_->begin() && std::prev(behind)->at > element.at) --behind;  // mostly none
+    more_->elements.insert(behind, std::move(element));
+  }
+
+  // Up to the first that is not useless(const Element&).
   template <class IsUseless>
   void drop_front(IsUseless is_useless) {
-    while (!empty() && is_useless(front())) ++gone_;
-    if (2 * gone_ < std::ssize(elements_)) return;
-    elements_.erase(elements_.begin(), elements_.begin() + gone_);
-    gone_ = 0;
+    while (has_first_ && is_useless(std::as_const(first_))) {
+      has_first_ = more_ != nullptr;
+      first_ = has_first_ ? more_->take_front() : Element{};
+      if (has_first_ && more_->begin() == more_->elements.end()) more_.reset();
+    }
+  }
+
+  // Reads the memory that a search will.
+  void touch() const {
+    if (more_ != nullptr)
+      (void)*reinterpret_cast<const volatile std::byte*>(&more_->elements.back());
   }
 
  private:
   friend struct Codec<JoinBuffer>;
   friend struct HeapBytes<JoinBuffer>;
 
-  std::vector<JoinElement<T>> elements_;
-  std::ptrdiff_t gone_ = 0;  // of elements, at the front
+  // Never empty between calls.
+  struct More {
+    std::vector<Element> elements;
+    std::size_t gone = 0;  // of elements, at the front
+
+    [[nodiscard]] auto begin() { return elements.begin() + static_cast<std::ptrdiff_t>(gone); }
+    [[nodiscard]] Element take_front() {
+      Element front = std::move(elements[gone++]);
+      if (2 * gone >= elements.size()) {
+        elements.erase(elements.begin(), begin());
+        gone = 0;
+      }
+      return front;
+    }
+  };
+
+  Element first_{};
+  std::unique_ptr<More> more_;
+  bool has_first_ = false;
 };
 
 // What waits of a key.
@@ -65,24 +115,31 @@ struct JoinBuffers {
 // As a vector of those that are there.
 template <class T>
 struct Codec<JoinBuffer<T>> : codec_detail::ReadsInPlace<JoinBuffer<T>> {
-  using Elements = std::vector<JoinElement<T>>;
-  static constexpr bool parts_encodable = Encodable<JoinElement<T>>;
+  using Element = JoinElement<T>;
+  static constexpr bool parts_encodable = Encodable<Element>;
 
   static void encode(ByteWriter& writer, const JoinBuffer<T>& buffer) {
-    if (buffer.gone_ == 0) return weir::encode(writer, buffer.elements_);
-    weir::encode(writer, Elements(buffer.begin(), buffer.end()));
+    writer.count(buffer.size());
+    for (std::size_t i = 0; i < buffer.size(); ++i) weir::encode(writer, buffer[i]);
   }
   static void read(ByteReader& reader, JoinBuffer<T>& buffer) {
-    decode_into(reader, buffer.elements_);
-    buffer.gone_ = 0;
+    buffer = JoinBuffer<T>{};
+    std::vector<Element> elements;
+    decode_into(reader, elements);
+    for (Element& element : elements) buffer.insert(std::move(element));
   }
-  static Schema schema() { return schema_of<Elements>(); }
+  static Schema schema() { return schema_of<std::vector<Element>>(); }
 };
 
 template <class T>
 struct HeapBytes<JoinBuffer<T>> {
   static constexpr bool has_heap = true;
-  static std::size_t bytes(const JoinBuffer<T>& buffer) { return heap_bytes(buffer.elements_); }
+  static std::size_t bytes(const JoinBuffer<T>& buffer) {
+    std::size_t total = heap_bytes(buffer.first_.value);
+    if (buffer.more_ != nullptr)
+      total += sizeof(*buffer.more_) + heap_bytes(buffer.more_->elements);
+    return total;
+  }
 };
 
 }  // namespace weir

@@ -81,7 +81,35 @@ void fold(const Batch<T>& batch, RowRange rows, const Selector& selector, const 
       [&](std::size_t row, auto& accumulator) { aggregate.add(accumulator, values[row]); });
 }
 
-// How many rows ahead a table is asked to fetch memory.
-inline constexpr std::size_t prefetch_distance = 24;
+// For going through the rows of a batch, or the alarms of a queue, one by one: touches the state of those ahead, see KeyedTable.
+class TouchAhead {
+ public:
+  // Before each row. `visit` is called with what are probably the values of the next keys.
+  template <class Table, class Visit>
+  void row(const Table& table, const std::vector<KeyHash>& hashes, std::size_t row, std::size_t end,
+           Visit visit) {
+    if (left_ == 0)
+      left_ = table.touch(
+          end - row, [&](std::size_t i) { return hashes[row + i]; }, visit);
+    --left_;
+  }
+  // Behind each alarm that has been taken.
+  template <class Table, class Queue, class Visit>
+  void alarm(const Table& table, const Queue& alarms, Visit visit) {
+    if (left_ > 0) {
+      --left_;
+      return;
+    }
+    const auto next = alarms.next();
+    left_ = table.touch(
+        next.size(), [&](std::size_t i) { return next[i].hash; }, visit);
+  }
+
+ private:
+  std::size_t left_ = 0;  // of those that were touched
+};
+
+// Where a table's value owns no memory that is worth touching.
+inline constexpr auto touch_no_more = [](const auto& /*value*/) {};
 
 }  // namespace weir

@@ -1,8 +1,10 @@
 // The state of one key of a window operator: the windows that are open for it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -42,12 +44,23 @@ struct OpenWindow {
 };
 
 // When an operator wants to look at a key again, in one time domain: there is an entry for it in the AlarmQueue.
-struct Alarm {
-  std::int64_t at_ms = 0;
-  bool is_set = false;
+class Alarm {
+ public:
+  Alarm() = default;
+  explicit Alarm(std::int64_t at_ms) : at_ms_(std::max(at_ms, none + 1)) {}
 
-  [[nodiscard]] bool is_for(std::int64_t time_ms) const { return is_set && at_ms == time_ms; }
-  [[nodiscard]] bool is_after(std::int64_t time_ms) const { return !is_set || at_ms > time_ms; }
+  [[nodiscard]] bool is_set() const { return at_ms_ != none; }
+  // Requires that it is set.
+  [[nodiscard]] std::int64_t at_ms() const { return at_ms_; }
+  [[nodiscard]] bool is_for(std::int64_t time_ms) const { return is_set() && at_ms_ == time_ms; }
+  [[nodiscard]] bool is_after(std::int64_t time_ms) const { return !is_set() || at_ms_ > time_ms; }
+
+ private:
+  // In place of a time, so that the state of a key fits into a line of the cache. An alarm then comes a millisecond late, as
+  // nothing else of that time.
+  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
+
+  std::int64_t at_ms_ = none;
 };
 
 // The windows of a key in the order of their times, with room for one in place: most keys have no more. With none it is as if
@@ -55,10 +68,12 @@ struct Alarm {
 template <class W>
 class OpenWindows {
  public:
+  OpenWindows() { first_.window = nowhere; }
+
   [[nodiscard]] std::size_t size() const {
-    return has_first_ ? 1 + (more_ == nullptr ? 0 : more_->size()) : 0;
+    return empty() ? 0 : 1 + (more_ == nullptr ? 0 : more_->size());
   }
-  [[nodiscard]] bool empty() const { return !has_first_; }
+  [[nodiscard]] bool empty() const { return first_.window == nowhere; }
   [[nodiscard]] W& operator[](std::size_t i) { return i == 0 ? first_ : (*more_)[i - 1]; }
   [[nodiscard]] const W& operator[](std::size_t i) const {
     return i == 0 ? first_ : (*more_)[i - 1];
@@ -66,10 +81,7 @@ class OpenWindows {
 
   // Requires at <= size() and that the order stays.
   W& insert(std::size_t at, W window) {
-    if (!has_first_) {
-      has_first_ = true;
-      return first_ = std::move(window);
-    }
+    if (empty()) return first_ = std::move(window);
     if (more_ == nullptr) more_ = std::make_unique<std::vector<W>>();
     if (at == 0) {
       more_->insert(more_->begin(), std::exchange(first_, std::move(window)));
@@ -86,7 +98,7 @@ class OpenWindows {
       more_->erase(more_->begin());
     } else {
       first_ = W{};
-      has_first_ = false;
+      first_.window = nowhere;
     }
   }
 
@@ -97,9 +109,11 @@ class OpenWindows {
   friend struct Codec<OpenWindows>;
   friend struct HeapBytes<OpenWindows>;
 
-  W first_{};
+  // No window ends before it starts.
+  static constexpr Window nowhere{EventTime::max(), EventTime::min()};
+
+  W first_{};  // nowhere if there is none
   std::unique_ptr<std::vector<W>> more_;
-  bool has_first_ = false;
 };
 
 // Contents are written where there are some, and so are the memories that are not empty types.
@@ -155,12 +169,13 @@ struct Codec<Alarm> : codec_detail::ReadsInPlace<Alarm> {
   static constexpr bool parts_encodable = true;
   static constexpr std::size_t least_bytes = 1;
   static void encode(ByteWriter& writer, const Alarm& alarm) {
-    weir::encode(writer, alarm.is_set);
-    if (alarm.is_set) writer.scalar(alarm.at_ms);
+    weir::encode(writer, alarm.is_set());
+    if (alarm.is_set()) writer.scalar(alarm.at_ms());
   }
   static void read(ByteReader& reader, Alarm& alarm) {
-    decode_into(reader, alarm.is_set);
-    alarm.at_ms = alarm.is_set ? reader.scalar<std::int64_t>() : 0;
+    bool is_set = false;
+    decode_into(reader, is_set);
+    alarm = is_set ? Alarm(reader.scalar<std::int64_t>()) : Alarm();
   }
   static Schema schema() { return schema_of<std::optional<std::int64_t>>(); }
 };

@@ -44,9 +44,10 @@ class RollingOperator final : public Operator {
     WEIR_TRY(check_keys(input, rows, selector_, context_->keys, context_->operator_name));
     auto& output = out.port<Out>();
     KeyedTable<K, Accumulator>& table = *table_;
+    TouchAhead ahead;
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (output.full()) return Progress{StepResult::output_full, row};
-      if (row + prefetch_distance < rows.end) table.prefetch(input.hashes[row + prefetch_distance]);
+      ahead.row(table, input.hashes, row, rows.end, touch_no_more);
       const T& value = input.values[row];
       const auto& key = std::invoke(selector_, value);
       Accumulator& acc = table.find_or_insert(input.hashes[row], key);

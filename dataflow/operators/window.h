@@ -68,10 +68,10 @@ class WindowOperator final : public Operator {
     table_ = *std::move(table);
     TableCursor cursor;
     table_->walk(cursor, [this](const K& key, const Open& open) {
-      if (open.event_alarm.is_set)
-        event_alarms_.queue.push({open.event_alarm.at_ms, hash_of(key), key});
-      if (open.processing_alarm.is_set)
-        processing_alarms_.queue.push({open.processing_alarm.at_ms, hash_of(key), key});
+      if (open.event_alarm.is_set())
+        event_alarms_.queue.push({open.event_alarm.at_ms(), hash_of(key), key});
+      if (open.processing_alarm.is_set())
+        processing_alarms_.queue.push({open.processing_alarm.at_ms(), hash_of(key), key});
       return true;
     });
     return firing_.open(context);
@@ -87,10 +87,10 @@ class WindowOperator final : public Operator {
       return missing_time(context_->operator_name, "before the window");
     WEIR_TRY(check_keys(input, rows, selector_, context_->keys, context_->operator_name));
     if (domain_ == TimeDomain::processing) now_ = context_->clock->processing_time();
+    TouchAhead ahead;
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (out.any_full()) return Progress{StepResult::output_full, row};
-      if (row + prefetch_distance < rows.end)
-        table_->prefetch(input.hashes[row + prefetch_distance]);
+      ahead.row(*table_, input.hashes, row, rows.end, touch_no_more);
       const EventTime time = input.times.empty() ? no_timestamp : input.times[row];
       if (needs_event_time() && time == no_timestamp) [[unlikely]]
         return missing_time(context_->operator_name, "before the window");
@@ -239,13 +239,14 @@ class WindowOperator final : public Operator {
   }
   template <TimeDomain domain>
   void set_alarm(Open& open, std::int64_t at_ms, const K& key, KeyHash hash) {
-    alarm_of<domain>(open) = {at_ms, true};
+    const Alarm alarm(at_ms);
+    alarm_of<domain>(open) = alarm;
     Alarms& alarms = alarms_of<domain>();
     if (alarms.queue.size() >= alarms.looked_through_at) [[unlikely]] {
       if (alarms.queue.size() > 2 * table_->size()) drop_stale<domain>(alarms);
       alarms.looked_through_at = std::max<std::size_t>(64, 2 * alarms.queue.size());
     }
-    alarms.queue.push({at_ms, hash, key});
+    alarms.queue.push({alarm.at_ms(), hash, key});
   }
   template <TimeDomain domain>
   [[nodiscard]] Alarms& alarms_of() {
@@ -269,13 +270,13 @@ class WindowOperator final : public Operator {
   template <TimeDomain domain>
   StepResult sound_alarms(std::int64_t now_ms, Outputs& out) {
     AlarmQueue<K>& alarms = alarms_of<domain>().queue;
-    constexpr std::size_t ahead = 8;
+    TouchAhead ahead;
     BudgetCheck check(out.budget());
     while (true) {
       if (out.any_full()) return StepResult::output_full;
       auto entry = alarms.pop_due(now_ms);
       if (!entry) return StepResult::done;
-      alarms.peek(ahead, [this](const auto& later) { table_->prefetch(later.hash); });
+      ahead.alarm(*table_, alarms, touch_no_more);
       Open* open = table_->find(entry->hash, entry->key);
       if (open != nullptr && alarm_of<domain>(*open).is_for(entry->time_ms) &&
           !look_at<domain>(*open, entry->time_ms, {entry->key, entry->hash, out}))
@@ -287,7 +288,7 @@ class WindowOperator final : public Operator {
   // Does for a key what is due at a time, and sets its next alarm. False if a firing stops: then it is called again.
   template <TimeDomain domain>
   bool look_at(Open& open, std::int64_t time_ms, const Subject& subject) {
-    alarm_of<domain>(open).is_set = false;
+    alarm_of<domain>(open) = Alarm();
     for (std::size_t i = 0; i < open.size();) {
       W& w = open[i];
       if (!fire_timers<domain>(w, time_ms, subject)) {

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "base/hash.h"
 #include "base/random.h"
@@ -55,6 +59,30 @@ TEST(KeyedTable, does_what_a_map_does) {
     }));
     EXPECT_EQ(walked, model);
   }
+}
+
+TEST(KeyedTable, touches_the_values_of_keys_that_are_there) {
+  KeyedTable<std::uint64_t, std::uint64_t> table(slice_of({0}, 1));
+  std::vector<KeyHash> hashes;
+  for (std::uint64_t key = 0; key < 100; ++key) hashes.push_back(hash_of(key));
+  const auto touched = [&](std::size_t first) {
+    std::vector<std::uint64_t> values;
+    const std::size_t count = table.touch(
+        hashes.size() - first, [&](std::size_t i) { return hashes[first + i]; },
+        [&](std::uint64_t value) { values.push_back(value); });
+    return std::pair(count, values);
+  };
+  EXPECT_TRUE(touched(0).second.empty());
+  EXPECT_GT(touched(0).first, 1U);
+  for (std::uint64_t key = 0; key < 100; ++key) table.find_or_insert(hashes[key], key) = key;
+  for (std::size_t first = 0; first < 100;) {
+    const auto [count, values] = touched(first);
+    ASSERT_GT(count, 0U);
+    ASSERT_EQ(values.size(), count);
+    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(values[i], first + i);
+    first += count;
+  }
+  EXPECT_EQ(table.touch(0, [](std::size_t) { return KeyHash{}; }), 0U);
 }
 
 TEST(KeyedTable, a_walk_goes_on_where_it_was_interrupted) {

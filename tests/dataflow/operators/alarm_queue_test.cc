@@ -56,6 +56,17 @@ TEST(AlarmQueue, drops_what_is_not_kept) {
   EXPECT_EQ(popped(queue, 24), (std::vector<int>{20, 30, 40}));
 }
 
+TEST(AlarmQueue, says_what_comes_next_as_far_as_it_knows) {
+  Queue queue;
+  EXPECT_TRUE(queue.next().empty());
+  for (int key = 0; key < 3; ++key) queue.push({7, 0, key});
+  queue.push({8, 0, 3});
+  ASSERT_TRUE(queue.pop_due(8));
+  ASSERT_EQ(queue.next().size(), 2U);
+  EXPECT_EQ(queue.next()[0].key, 1);
+  EXPECT_EQ(queue.next()[1].key, 2);
+}
+
 TEST(AlarmQueue, yields_random_entries_in_the_order_of_a_stable_sort) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);

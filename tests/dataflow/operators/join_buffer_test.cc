@@ -3,9 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "base/random.h"
 
 namespace weir {
 namespace {
@@ -16,7 +21,7 @@ using Buffer = JoinBuffer<std::string>;
 
 std::vector<std::string> values_of(const Buffer& buffer) {
   std::vector<std::string> values;
-  for (const auto& element : buffer) values.push_back(element.value);
+  for (std::size_t i = 0; i < buffer.size(); ++i) values.push_back(buffer[i].value);
   return values;
 }
 void drop_until(Buffer& buffer, std::int64_t ms) {
@@ -52,8 +57,45 @@ TEST(JoinBuffer, is_written_as_what_is_there) {
   const auto read = from_bytes<Buffer>(to_bytes(buffer));
   ASSERT_TRUE(read);
   EXPECT_THAT(values_of(*read), ElementsAre("2", "3", "4"));
-  EXPECT_EQ(to_bytes(buffer),
-            to_bytes(std::vector<JoinElement<std::string>>(buffer.begin(), buffer.end())));
+  std::vector<JoinElement<std::string>> elements;
+  for (std::size_t i = 0; i < buffer.size(); ++i) elements.push_back(buffer[i]);
+  EXPECT_EQ(to_bytes(buffer), to_bytes(elements));
+}
+
+TEST(JoinBuffer, does_what_a_sorted_vector_does) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    Buffer buffer;
+    std::vector<std::pair<std::int64_t, std::string>> expected;
+    const auto first_at = [&](std::int64_t ms) {
+      return static_cast<std::size_t>(
+          std::ranges::lower_bound(expected, ms, {}, [](const auto& pair) { return pair.first; }) -
+          expected.begin());
+    };
+    for (int step = 0; step < 200; ++step) {
+      const auto ms = static_cast<std::int64_t>(random.below(10));
+      if (random.below(3) != 0) {
+        const std::string value = std::to_string(step);
+        buffer.insert({EventTime{ms}, value});
+        expected.insert(expected.begin() + static_cast<std::ptrdiff_t>(first_at(ms + 1)),
+                        {ms, value});
+      } else {
+        drop_until(buffer, ms);
+        expected.erase(expected.begin(),
+                       expected.begin() + static_cast<std::ptrdiff_t>(first_at(ms)));
+      }
+      ASSERT_EQ(buffer.empty(), expected.empty());
+      ASSERT_EQ(buffer.size(), expected.size());
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        ASSERT_EQ(buffer[i].at.ms, expected[i].first);
+        ASSERT_EQ(buffer[i].value, expected[i].second);
+      }
+      for (std::int64_t at = -1; at < 11; ++at)
+        ASSERT_EQ(buffer.lower_bound(EventTime{at}), first_at(at));
+      buffer.touch();
+    }
+  }
 }
 
 }  // namespace
