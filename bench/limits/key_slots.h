@@ -28,6 +28,7 @@ class KeySlots {
       if (slot.key == key) return slot;
     }
   }
+  void prefetch(std::uint64_t key) const { __builtin_prefetch(&slots_[mix64(key) & mask_], 1); }
   [[nodiscard]] std::vector<Slot>& all() { return slots_; }
 
  private:

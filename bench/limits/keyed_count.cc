@@ -69,7 +69,10 @@ std::uint64_t count_by_hand(const std::vector<Record>& records, std::size_t keys
   KeySlots<Slot> table(keys);
   std::uint64_t hash = 0;
   std::int64_t window_end = window_ms;
-  for (const Record& record : records) {
+  constexpr std::size_t ahead = 16;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Record& record = records[i];
+    if (i + ahead < records.size()) table.prefetch(records[i + ahead].key);
     if (record.time_ms >= window_end) [[unlikely]] {
       hash += flush(table, window_end);
       window_end = record.time_ms - record.time_ms % window_ms + window_ms;
