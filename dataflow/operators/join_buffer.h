@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <iterator>
 #include <memory>
+#include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,25 +24,26 @@ struct JoinElement {
   T value{};
 };
 
-// Those of one side in the order of time, with room for one in place: most keys have no more waiting. What goes at the front costs
-// O(1) of each: its room is given back when that is half of it.
+// Those of one side in the order of time. The first, since most keys have no more waiting, is in place; if it is large, it is
+// elsewhere, so that the tables' free slots are not. What goes at the front costs O(1) of each: its room is given back when that
+// is half of it.
 template <class T>
 class JoinBuffer {
  public:
   using Element = JoinElement<T>;
 
-  [[nodiscard]] bool empty() const { return !has_first_; }
+  [[nodiscard]] bool empty() const { return !first_; }
   [[nodiscard]] std::size_t size() const {
-    return has_first_ ? 1 + (more_ == nullptr ? 0 : more_->elements.size() - more_->gone) : 0;
+    return empty() ? 0 : 1 + (more_ == nullptr ? 0 : more_->elements.size() - more_->gone);
   }
   [[nodiscard]] const Element& operator[](std::size_t i) const {
-    return i == 0 ? first_ : more_->elements[more_->gone + i - 1];
+    return i == 0 ? *first_ : more_->elements[more_->gone + i - 1];
   }
   // Requires that it is not empty.
-  [[nodiscard]] const Element& front() const { return first_; }
+  [[nodiscard]] const Element& front() const { return *first_; }
   // Which is the first at `at` or later; size() if none is.
   [[nodiscard]] std::size_t lower_bound(EventTime at) const {
-    if (!has_first_ || first_.at >= at) return 0;
+    if (empty() || first_->at >= at) return 0;
     if (more_ == nullptr) return 1;
     const auto found =
         std::ranges::lower_bound(more_->begin(), more_->elements.end(), at, {}, &Element::at);
@@ -49,15 +52,17 @@ class JoinBuffer {
 
   // Behind those of its time.
   void insert(Element element) {
-    if (!has_first_) {
-      first_ = std::move(element);
-      has_first_ = true;
+    if (empty()) {
+      if constexpr (in_place)
+        first_ = std::move(element);
+      else
+        first_ = std::make_unique<Element>(std::move(element));
       return;
     }
     if (more_ == nullptr) more_ = std::make_unique<More>();
     auto behind = more_->elements.end();
-    if (element.at < first_.at) {
-      std::swap(element, first_);
+    if (element.at < first_->at) {
+      std::swap(element, *first_);
       behind = more_->begin();
     }
     while (behind != more_->begin() && std::prev(behind)->at > element.at) --behind;  // mostly none
@@ -67,17 +72,20 @@ class JoinBuffer {
   // Up to the first that is not useless(const Element&).
   template <class IsUseless>
   void drop_front(IsUseless is_useless) {
-    while (has_first_ && is_useless(std::as_const(first_))) {
-      has_first_ = more_ != nullptr;
-      first_ = has_first_ ? more_->take_front() : Element{};
-      if (has_first_ && more_->begin() == more_->elements.end()) more_.reset();
+    while (!empty() && is_useless(front())) {
+      if (more_ == nullptr) {
+        first_.reset();
+      } else {
+        *first_ = more_->take_front();
+        if (more_->elements.empty()) more_.reset();
+      }
     }
   }
 
-  // Reads the memory that a search will.
+  // Reads the memory that a search will, beyond that of this object.
   void touch() const {
-    if (more_ != nullptr)
-      (void)*reinterpret_cast<const volatile std::byte*>(&more_->elements.back());
+    if (more_ != nullptr) touch(more_->elements.back());
+    if (!in_place && !empty()) touch(*first_);
   }
 
  private:
@@ -100,9 +108,14 @@ class JoinBuffer {
     }
   };
 
-  Element first_{};
+  static constexpr bool in_place = sizeof(Element) <= 64;
+
+  static void touch(const Element& element) {
+    (void)*reinterpret_cast<const volatile std::byte*>(&element);
+  }
+
+  std::conditional_t<in_place, std::optional<Element>, std::unique_ptr<Element>> first_;
   std::unique_ptr<More> more_;
-  bool has_first_ = false;
 };
 
 // What waits of a key.
@@ -135,7 +148,9 @@ template <class T>
 struct HeapBytes<JoinBuffer<T>> {
   static constexpr bool has_heap = true;
   static std::size_t bytes(const JoinBuffer<T>& buffer) {
-    std::size_t total = heap_bytes(buffer.first_.value);
+    if (buffer.empty()) return 0;
+    std::size_t total = heap_bytes(buffer.first_->value);
+    if (!buffer.in_place) total += sizeof(JoinElement<T>);
     if (buffer.more_ != nullptr)
       total += sizeof(*buffer.more_) + heap_bytes(buffer.more_->elements);
     return total;

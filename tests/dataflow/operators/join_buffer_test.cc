@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -62,12 +63,13 @@ TEST(JoinBuffer, is_written_as_what_is_there) {
   EXPECT_EQ(to_bytes(buffer), to_bytes(elements));
 }
 
-TEST(JoinBuffer, does_what_a_sorted_vector_does) {
+template <class T>
+void compare_with_a_sorted_vector() {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
-    Buffer buffer;
-    std::vector<std::pair<std::int64_t, std::string>> expected;
+    JoinBuffer<T> buffer;
+    std::vector<std::pair<std::int64_t, int>> expected;
     const auto first_at = [&](std::int64_t ms) {
       return static_cast<std::size_t>(
           std::ranges::lower_bound(expected, ms, {}, [](const auto& pair) { return pair.first; }) -
@@ -76,12 +78,11 @@ TEST(JoinBuffer, does_what_a_sorted_vector_does) {
     for (int step = 0; step < 200; ++step) {
       const auto ms = static_cast<std::int64_t>(random.below(10));
       if (random.below(3) != 0) {
-        const std::string value = std::to_string(step);
-        buffer.insert({EventTime{ms}, value});
+        buffer.insert({EventTime{ms}, T{step}});
         expected.insert(expected.begin() + static_cast<std::ptrdiff_t>(first_at(ms + 1)),
-                        {ms, value});
+                        {ms, step});
       } else {
-        drop_until(buffer, ms);
+        buffer.drop_front([ms](const auto& element) { return element.at.ms < ms; });
         expected.erase(expected.begin(),
                        expected.begin() + static_cast<std::ptrdiff_t>(first_at(ms)));
       }
@@ -89,13 +90,31 @@ TEST(JoinBuffer, does_what_a_sorted_vector_does) {
       ASSERT_EQ(buffer.size(), expected.size());
       for (std::size_t i = 0; i < expected.size(); ++i) {
         ASSERT_EQ(buffer[i].at.ms, expected[i].first);
-        ASSERT_EQ(buffer[i].value, expected[i].second);
+        ASSERT_EQ(buffer[i].value.number, expected[i].second);
       }
       for (std::int64_t at = -1; at < 11; ++at)
         ASSERT_EQ(buffer.lower_bound(EventTime{at}), first_at(at));
       buffer.touch();
     }
   }
+}
+
+struct Small {
+  int number = 0;
+};
+struct Large {
+  int number = 0;
+  std::array<std::int64_t, 20> more{};
+};
+
+TEST(JoinBuffer, does_what_a_sorted_vector_does) {
+  compare_with_a_sorted_vector<Small>();
+  compare_with_a_sorted_vector<Large>();
+}
+
+TEST(JoinBuffer, takes_little_room_while_nothing_waits) {
+  EXPECT_LE(sizeof(JoinBuffer<Large>), 2 * sizeof(void*));
+  EXPECT_EQ(heap_bytes(JoinBuffer<Large>()), 0U);
 }
 
 }  // namespace
