@@ -45,8 +45,14 @@ class ChunkPool {
   std::byte* next_ = nullptr;  // in the last slab, what was never taken
   std::byte* end_ = nullptr;
   Free* free_ = nullptr;  // the owner's
-  std::atomic<Free*> given_back_{
-      nullptr};  // taken all at once, so that none can be there again in between
+  // Taken all at once, so that none can be there again in between.
+  std::atomic<Free*> given_back_{nullptr};
+};
+
+// For freezing tables of one owner. Two, since what is saved can go when all is written, marks only with the tables.
+struct FreezePools {
+  std::shared_ptr<ChunkPool> marks = std::make_shared<ChunkPool>();
+  std::shared_ptr<ChunkPool> saved = std::make_shared<ChunkPool>();
 };
 
 }  // namespace weir

@@ -133,12 +133,12 @@ class FlatTable {
 
   // The entries as they are now, for one other thread to write; null if there are none. What an
   // earlier freeze has not written yet is saved now. If the result is not going to be written, its
-  // give_up() must be called. `pool` is for what will be saved; tables of one thread may share it.
+  // give_up() must be called. Tables of one thread may share the pools.
   [[nodiscard]] std::shared_ptr<FrozenTable<K, V>> freeze(
-      std::shared_ptr<const EntryEncoder<K, V>> encoder, std::shared_ptr<ChunkPool> pool) {
+      std::shared_ptr<const EntryEncoder<K, V>> encoder, const FreezePools& pools) {
     save_all();
     if (size_ == 0) return nullptr;
-    frozen_ = std::make_shared<FrozenTable<K, V>>(block(), std::move(encoder), std::move(pool));
+    frozen_ = std::make_shared<FrozenTable<K, V>>(block(), std::move(encoder), pools);
     return frozen_;
   }
 

@@ -51,7 +51,7 @@ struct TableBlock {
   [[nodiscard]] static TableBlock allocate(std::size_t slot_count) {
     WEIR_CHECK(slot_count >= TagGroup::size);
     TableBlock block{nullptr, nullptr, slot_count};
-    void* memory = ::operator new (block.bytes(), std::align_val_t{alignof(Slot)});
+    void* memory = ::operator new(block.bytes(), alignment);
     block.slots = static_cast<Slot*>(memory);
     block.tags = reinterpret_cast<std::uint8_t*>(block.slots + slot_count);
     block.clear_tags();
@@ -76,11 +76,14 @@ struct TableBlock {
   void release() const {
     if (slots == nullptr) return;
     destroy_entries();
-    ::operator delete (static_cast<void*>(slots), std::align_val_t{alignof(Slot)});
+    ::operator delete(static_cast<void*>(slots), alignment);
   }
 
  private:
   static constexpr std::size_t tags_repeated = TagGroup::size - 1;
+  static constexpr std::size_t line = 64;  // of the cache: slots that fill lines begin at one
+  static constexpr std::align_val_t alignment{
+      sizeof(Slot) % line == 0 ? std::max(line, alignof(Slot)) : alignof(Slot)};
   [[nodiscard]] std::size_t tag_count() const { return slot_count + tags_repeated; }
 };
 
@@ -121,6 +124,7 @@ class SavedEntries {
       }
     }
     free_chunks();
+    pool_.reset();
   }
 
  private:
@@ -145,7 +149,7 @@ class SavedEntries {
   Slot* next_ = nullptr;  // where the next copy goes, in the last chunk
   Slot* end_ = nullptr;
   std::vector<Chunk> chunks_;
-  std::shared_ptr<ChunkPool> pool_;
+  std::shared_ptr<ChunkPool> pool_;  // null once all is written
 };
 
 // Two threads share it: the table's owner and one writer. Slots are divided into pages, which the
@@ -170,9 +174,9 @@ class FrozenTable {
  public:
   // `block` belongs to the owner until it is handed over by keep().
   FrozenTable(TableBlock<K, V> block, std::shared_ptr<const EntryEncoder<K, V>> encoder,
-              std::shared_ptr<ChunkPool> pool)
+              const FreezePools& pools)
       : is_contended_(pages_in(block) < large || !has_asymmetric_barriers()),
-        saved_(pool),
+        saved_(pools.saved),
         block_(block),
         encoder_(std::move(encoder)),
         page_count_(pages_in(block)) {
@@ -182,7 +186,9 @@ class FrozenTable {
     } else {
       constexpr std::size_t chunk = ChunkPool::chunk_bytes;
       const std::size_t bytes = page_count_ * sizeof(std::uint32_t);
-      marks_ = reinterpret_cast<std::uint32_t*>(pool->take_zeroed((bytes + chunk - 1) / chunk));
+      marks_pool_ = pools.marks;
+      marks_ =
+          reinterpret_cast<std::uint32_t*>(marks_pool_->take_zeroed((bytes + chunk - 1) / chunk));
     }
   }
   FrozenTable(const FrozenTable&) = delete;
@@ -303,7 +309,8 @@ class FrozenTable {
   TableBlock<K, V> block_;
   std::shared_ptr<const EntryEncoder<K, V>> encoder_;  // one for all tables of a state
   std::size_t page_count_;
-  std::unique_ptr<std::uint32_t[]> own_marks_;  // of a small table; else they are the pool's
+  std::unique_ptr<std::uint32_t[]> own_marks_;  // of a small table
+  std::shared_ptr<ChunkPool> marks_pool_;       // of a large one
   std::unique_ptr<std::uint32_t[]> left_out_;   // by the writer, to be read of pages that are done
   bool keeps_block_ = false;
 };

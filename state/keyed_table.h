@@ -46,11 +46,13 @@ class KeyedTable {
     return tables_[index_of(hash)].find(hash, key);
   }
   bool erase(KeyHash hash, const K& key) { return at(hash).erase(hash, key); }
+  // For operators that do little for each key; others: touch().
+  void prefetch(KeyHash hash) const { tables_[index_of(hash)].prefetch(hash); }
 
   // For operators that do much for each key: reads the memory that searches for the next keys will, which are hash_of_next(i)
   // for i below `count`, and calls visit(const V&) with what are probably their values, so that it may touch what those own.
-  // Returns for how many: 1 … touched_max. Searches with work in between wait for memory one after the other; these loads
-  // all at once. They are real ones since processors drop prefetches whose addresses they can't translate quickly.
+  // Returns for how many, at most touched_max. Searches with work in between wait for memory one after the other; these loads
+  // all at once. They are real ones since processors drop prefetches whose addresses they cannot translate quickly.
   template <class HashOfNext, class Visit>
   std::size_t touch(std::size_t count, HashOfNext hash_of_next, Visit visit) const {
     const GroupTables layout = layout_;
@@ -65,10 +67,6 @@ class KeyedTable {
       if (found[i] != nullptr) visit(*found[i]);
     }
     return count;
-  }
-  template <class HashOfNext>
-  std::size_t touch(std::size_t count, HashOfNext hash_of_next) const {
-    return touch(count, hash_of_next, [](const V&) {});
   }
 
   // Calls update(row, value) for every row of [begin, end), in order, with the value of
@@ -137,8 +135,8 @@ class KeyedTable {
       encoder = std::make_shared<const LabellingEncoder<K, V>>(layout_, std::move(encoder));
     typename FrozenGroups<K, V>::Tables frozen;
     frozen.reserve(tables_.size());
-    const auto pool = std::make_shared<ChunkPool>();
-    for (auto& table : tables_) frozen.push_back(table.freeze(encoder, pool));
+    const FreezePools pools;
+    for (auto& table : tables_) frozen.push_back(table.freeze(encoder, pools));
     FrozenGroups<K, V> groups(layout_, std::move(frozen));
     being_written_ = groups.life();
     return groups;

@@ -94,8 +94,8 @@ class AlarmQueue {
   };
   // Requires ms > last_ms_.
   [[nodiscard]] Position position_of(std::int64_t ms) const {
-    constexpr std::uint64_t sign =
-        std::uint64_t{1} << 63;  // flipped, it makes the order of signed times that of digits
+    // Flipped, it makes the order of signed times that of digits.
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
     const std::uint64_t time = static_cast<std::uint64_t>(ms) ^ sign;
     const std::uint64_t differing = time ^ (static_cast<std::uint64_t>(last_ms_) ^ sign);
     const auto level = static_cast<std::size_t>(std::bit_width(differing) - 1) / digit_bits;

@@ -56,8 +56,8 @@ class Alarm {
   [[nodiscard]] bool is_after(std::int64_t time_ms) const { return !is_set() || at_ms_ > time_ms; }
 
  private:
-  // In place of a time, so that the state of a key fits into a line of the cache. An alarm then comes a millisecond late, as
-  // nothing else of that time.
+  // In place of a time, so that the state of a key fits into a line of the cache. An alarm for it, the first time there is, comes
+  // a millisecond later.
   static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
 
   std::int64_t at_ms_ = none;

@@ -42,17 +42,19 @@ class RollingOperator final : public Operator {
                                          Outputs& out) override {
     const auto& input = batch_cast<T>(*in);
     WEIR_TRY(check_keys(input, rows, selector_, context_->keys, context_->operator_name));
+    if (emission_ == Emission::at_end) {
+      fold(input, rows, selector_, aggregate_, *table_);
+      return Progress{StepResult::done, rows.end};
+    }
+    constexpr std::size_t ahead = 24;
     auto& output = out.port<Out>();
-    KeyedTable<K, Accumulator>& table = *table_;
-    TouchAhead ahead;
     for (std::size_t row = rows.begin; row < rows.end; ++row) {
       if (output.full()) return Progress{StepResult::output_full, row};
-      ahead.row(table, input.hashes, row, rows.end, touch_no_more);
+      if (row + ahead < rows.end) table_->prefetch(input.hashes[row + ahead]);
       const T& value = input.values[row];
       const auto& key = std::invoke(selector_, value);
-      Accumulator& acc = table.find_or_insert(input.hashes[row], key);
+      Accumulator& acc = table_->find_or_insert(input.hashes[row], key);
       aggregate_.add(acc, value);
-      if (emission_ == Emission::at_end) continue;
       output.push_from(input, row, make_(key, aggregate_.result(acc)));
     }
     return Progress{StepResult::done, rows.end};

@@ -34,7 +34,7 @@ std::shared_ptr<const EntryEncoder<K, V>> plain() {
 
 template <class K, class V>
 std::shared_ptr<FrozenTable<K, V>> frozen_of(FlatTable<K, V>& table) {
-  return table.freeze(plain<K, V>(), std::make_shared<ChunkPool>());
+  return table.freeze(plain<K, V>(), FreezePools());
 }
 
 // Each key once, or the test fails.
@@ -162,7 +162,7 @@ TEST(FrozenTable, costs_a_change_one_entry_and_only_once) {
   };
   const auto encoder = std::make_shared<const CountingEncoder>();
   Table table = table_of(300);
-  const auto frozen = table.freeze(encoder, std::make_shared<ChunkPool>());
+  const auto frozen = table.freeze(encoder, FreezePools());
   for (int i = 0; i < 3; ++i) at(table, 7) = "new";
   EXPECT_EQ(encoder->calls, 1);
   at(table, 1000) = "was not there";
@@ -194,6 +194,19 @@ TEST(FrozenTable, that_was_given_up_is_let_go_with_the_next_change) {
   EXPECT_TRUE(left.expired());
 }
 
+TEST(FrozenTable,
+     lets_the_memory_of_what_was_saved_go_when_it_is_written_though_nothing_changes_any_more) {
+  FlatTable<std::uint64_t, std::uint64_t> table;
+  for (std::uint64_t key = 0; key < 20'000; ++key) table.find_or_insert(hash_of(key), key) = key;
+  FreezePools pools;
+  const std::weak_ptr<ChunkPool> saved = pools.saved;
+  const auto frozen = table.freeze(plain<std::uint64_t, std::uint64_t>(), std::exchange(pools, {}));
+  for (std::uint64_t key = 0; key < 20'000; ++key) table.find_or_insert(hash_of(key), key) = 7;
+  EXPECT_FALSE(saved.expired());
+  EXPECT_EQ((written<std::uint64_t, std::uint64_t>(*frozen)).size(), 20'000U);
+  EXPECT_TRUE(saved.expired());
+}
+
 TEST(FrozenTable, keeps_a_dropped_tables_memory_no_longer_than_it_is_needed) {
   const auto value = std::make_shared<int>(7);
   struct NothingEncoder final : EntryEncoder<int, std::shared_ptr<int>> {
@@ -201,8 +214,7 @@ TEST(FrozenTable, keeps_a_dropped_tables_memory_no_longer_than_it_is_needed) {
   };
   FlatTable<int, std::shared_ptr<int>> table;
   for (int key = 0; key < 100; ++key) table.find_or_insert(hash_of(key), key) = value;
-  auto frozen =
-      table.freeze(std::make_shared<const NothingEncoder>(), std::make_shared<ChunkPool>());
+  auto frozen = table.freeze(std::make_shared<const NothingEncoder>(), FreezePools());
   table.clear();
   EXPECT_EQ(value.use_count(), 101);
   frozen.reset();

@@ -82,7 +82,9 @@ TEST(KeyedTable, touches_the_values_of_keys_that_are_there) {
     for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(values[i], first + i);
     first += count;
   }
-  EXPECT_EQ(table.touch(0, [](std::size_t) { return KeyHash{}; }), 0U);
+  EXPECT_EQ(table.touch(
+                0, [](std::size_t) { return KeyHash{}; }, [](std::uint64_t) {}),
+            0U);
 }
 
 TEST(KeyedTable, a_walk_goes_on_where_it_was_interrupted) {
