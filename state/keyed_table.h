@@ -75,14 +75,13 @@ class KeyedTable {
   template <class KeyOf, class Update>
   void update_rows(const KeyHash* hashes, std::size_t begin, std::size_t end, KeyOf key_of,
                    Update update) {
-    TablesAhead found[2];
-    std::size_t count = look_ahead(hashes, begin, end, found[0]);
-    for (std::size_t row = begin, side = 0; row < end; side ^= 1) {
-      const std::size_t next = look_ahead(hashes, row + count, end, found[side ^ 1]);
-      for (std::size_t i = 0; i < count; ++i, ++row) {
-        update(row, found[side][i]->find_or_insert(hashes[row], key_of(row)));
+    TablesAhead found;
+    std::size_t known = look_ahead(hashes, begin, std::min(end, begin + rows_ahead), found);
+    for (std::size_t row = begin; row < end;) {
+      known = look_ahead(hashes, known, std::min(end, known + rows_at_once), found);
+      for (const std::size_t until = std::min(end, row + rows_at_once); row < until; ++row) {
+        update(row, found[row % ring_size]->find_or_insert(hashes[row], key_of(row)));
       }
-      count = next;
     }
   }
 
@@ -149,25 +148,29 @@ class KeyedTable {
   FlatTable<K, V>& at(KeyHash hash) { return tables_[index_of(hash)]; }
 
   static constexpr std::size_t touched_max = 32;
+  // update_rows looks a few rows at a time up, so long before they are updated; the ring holds all in between.
+  static constexpr std::size_t rows_at_once = 4;
   static constexpr std::size_t rows_ahead = 16;
-  using TablesAhead = FlatTable<K, V>* [rows_ahead];
+  static constexpr std::size_t ring_size = 32;
+  static_assert(rows_ahead + rows_at_once <= ring_size);
+  using TablesAhead = FlatTable<K, V>* [ring_size];
 
-  // Finds the tables of the next rows and fetches their memory; returns for how many. For several rows at a time, with
-  // all it needs in registers: between two updates, which may change any memory, it would load that for each row.
-  std::size_t look_ahead(const KeyHash* hashes, std::size_t row, std::size_t end,
-                         TablesAhead& found) {
+  // Finds the tables of the rows of [row, end) and fetches their memory; returns `end`. For several rows at a time, with all
+  // it needs in registers: between two updates, which may change any memory, it would load that for each row.
+  [[gnu::always_inline]] std::size_t look_ahead(const KeyHash* hashes, std::size_t row,
+                                                std::size_t end, TablesAhead& found) {
     const GroupTables layout = layout_;
     FlatTable<K, V>* const tables = tables_.data();
-    const std::size_t count = std::min(rows_ahead, end - row);
-    for (std::size_t i = 0; i < count; ++i) {
-      const KeyHash hash = hashes[row + i];
-      found[i] = tables + layout.table_of(layout.group_of(hash));
-      found[i]->prefetch(hash);
+    for (std::size_t at = row; at < end; ++at) {
+      const KeyHash hash = hashes[at];
+      FlatTable<K, V>* const table = tables + layout.table_of(layout.group_of(hash));
+      table->prefetch(hash);
+      found[at % ring_size] = table;
     }
     if (!being_written_.expired()) [[unlikely]] {
-      for (std::size_t i = 0; i < count; ++i) found[i]->prefetch_frozen(hashes[row + i]);
+      for (std::size_t at = row; at < end; ++at) found[at % ring_size]->prefetch_frozen(hashes[at]);
     }
-    return count;
+    return end;
   }
 
   GroupTables layout_;
