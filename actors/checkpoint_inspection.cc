@@ -25,7 +25,7 @@ std::string_view name_of(CheckpointStatus status) {
   return "";
 }
 
-std::string time_text(ProcessingTime time) {
+std::string clock_text(ProcessingTime time) {
   return to_string(EventTime{time.ms});
 }
 
@@ -69,7 +69,7 @@ std::string history_text(const CheckpointOverview& overview) {
                    {"SIZE", Align::right}});
   for (const CheckpointStatistics& one : overview.history) {
     table.add({std::to_string(one.id.value), std::string(name_of(one.status)),
-               time_text(one.triggered), duration_of(one),
+               clock_text(one.triggered), duration_of(one),
                std::to_string(one.tasks.size()) + "/" + std::to_string(one.expected_tasks),
                millis(longest(one, &SnapshotTimes::alignment)),
                millis(longest(one, &SnapshotTimes::sync)),
@@ -96,7 +96,7 @@ std::string tasks_text(const JobGraph& graph, const CheckpointStatistics& checkp
 
 Json task_json(const JobGraph& graph, const TaskCheckpointStatistics& task) {
   return {{"task", name_of(graph, task.task)},
-          {"acknowledged", time_text(task.acknowledged)},
+          {"acknowledged", clock_text(task.acknowledged)},
           {"alignment_us", task.times.alignment.count()},
           {"sync_us", task.times.sync.count()},
           {"async_us", task.times.async.count()},
@@ -106,13 +106,13 @@ Json task_json(const JobGraph& graph, const TaskCheckpointStatistics& task) {
 Json checkpoint_json(const JobGraph& graph, const CheckpointStatistics& checkpoint) {
   Json json = {{"id", checkpoint.id.value},
                {"status", name_of(checkpoint.status)},
-               {"triggered", time_text(checkpoint.triggered)},
+               {"triggered", clock_text(checkpoint.triggered)},
                {"ended", nullptr},
                {"failure", nullptr},
                {"expected_tasks", checkpoint.expected_tasks},
                {"state_bytes", checkpoint.state_bytes},
                {"tasks", Json::array()}};
-  if (checkpoint.ended) json["ended"] = time_text(*checkpoint.ended);
+  if (checkpoint.ended) json["ended"] = clock_text(*checkpoint.ended);
   if (!checkpoint.failure.empty()) json["failure"] = checkpoint.failure;
   for (const auto& task : checkpoint.tasks) json["tasks"].push_back(task_json(graph, task));
   return json;

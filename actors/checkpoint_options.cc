@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-Error usage(std::string message) {
+Error bad_option(std::string message) {
   return {Errc::bad_option, std::move(message)};
 }
 
@@ -17,7 +17,7 @@ Result<void> read_duration(const char* option, const std::string& text, Duration
   if (text.empty()) return {};
   const auto parsed = parse_duration(text);
   if (!parsed)
-    return usage(std::string(option) + " is '" + text + "' but " + parsed.error().message);
+    return bad_option(std::string(option) + " is '" + text + "' but " + parsed.error().message);
   duration = *parsed;
   return {};
 }
@@ -28,7 +28,7 @@ Result<std::string> read_from(std::string_view text) {
   std::string_view path = text;
   if (path.starts_with(local)) path.remove_prefix(local.size());
   if (path.find("://") != std::string_view::npos) {
-    return usage("--from is " + std::string(text) +
+    return bad_option("--from is " + std::string(text) +
                  ": only paths and file:/// are supported; mount the storage and give its path");
   }
   auto absolute = std::filesystem::absolute(path).lexically_normal();
@@ -87,7 +87,7 @@ Result<void> CheckpointOptions::read(JobSettings& settings) const {
 Result<void> CheckpointOptions::read_checkpoints(CheckpointSettings& checkpoints) const {
   WEIR_TRY(read_duration("--checkpoint-interval", interval_, checkpoints.interval));
   if (!interval_.empty() && !checkpoints.enabled()) {
-    return usage("--checkpoint-interval is '" + interval_ +
+    return bad_option("--checkpoint-interval is '" + interval_ +
                  "' but must be above 0; leave it out for no checkpoints");
   }
   WEIR_TRY(read_duration("--checkpoint-timeout", timeout_, checkpoints.timeout));
@@ -95,14 +95,14 @@ Result<void> CheckpointOptions::read_checkpoints(CheckpointSettings& checkpoints
   if (mode_ == "at-least-once") {
     checkpoints.mode = CheckpointMode::at_least_once;
   } else if (!mode_.empty() && mode_ != "exactly-once") {
-    return usage("--checkpoint-mode is '" + mode_ + "' but must be exactly-once or at-least-once");
+    return bad_option("--checkpoint-mode is '" + mode_ + "' but must be exactly-once or at-least-once");
   }
   if (retention_ == "delete-on-cancellation") {
     checkpoints.externalized = ExternalizedRetention::delete_on_cancellation;
   } else if (retention_ == "retain-on-cancellation") {
     checkpoints.externalized = ExternalizedRetention::retain_on_cancellation;
   } else if (!retention_.empty() && retention_ != "none") {
-    return usage("--checkpoint-retention is '" + retention_ +
+    return bad_option("--checkpoint-retention is '" + retention_ +
                  "' but must be none, delete-on-cancellation or retain-on-cancellation");
   }
   checkpoints.max_concurrent = max_concurrent_.value_or(checkpoints.max_concurrent);
@@ -111,7 +111,7 @@ Result<void> CheckpointOptions::read_checkpoints(CheckpointSettings& checkpoints
   if (!inline_threshold_.empty()) {
     const auto size = OptionType<ByteSize>::parse(inline_threshold_);
     if (!size) {
-      return usage("--checkpoint-inline-threshold is '" + inline_threshold_ + "' but " +
+      return bad_option("--checkpoint-inline-threshold is '" + inline_threshold_ + "' but " +
                    size.error().message);
     }
     checkpoints.inline_threshold_bytes = size->bytes;
@@ -130,13 +130,13 @@ Result<void> CheckpointOptions::read_checkpoints(CheckpointSettings& checkpoints
         {"--checkpoint-inline-threshold", !inline_threshold_.empty()}};
     for (const auto& [option, is_given] : given) {
       if (!is_given) continue;
-      return usage(std::string(option) +
+      return bad_option(std::string(option) +
                    " is given but --checkpoint-interval is not: no checkpoint would be taken");
     }
     return {};
   }
   if (directory_.empty()) {
-    return usage(
+    return bad_option(
         "--checkpoint-interval needs --checkpoint-dir: a directory that all nodes see, where "
         "checkpoints go");
   }
@@ -158,7 +158,7 @@ Result<RestartSettings> CheckpointOptions::read_restarts(bool takes_checkpoints)
   } else if (restart_strategy_ == "failure-rate") {
     restarts = FailureRateRestart{};
   } else if (!restart_strategy_.empty()) {
-    return usage("--restart-strategy is '" + restart_strategy_ +
+    return bad_option("--restart-strategy is '" + restart_strategy_ +
                  "' but must be none, fixed-delay, exponential-delay or failure-rate");
   }
   std::optional<Duration> delay;
@@ -178,7 +178,7 @@ Result<RestartSettings> CheckpointOptions::read_restarts(bool takes_checkpoints)
     exponential->max = std::max(exponential->max, exponential->initial);
     if (restart_attempts_) exponential->attempts = restart_attempts_;
   } else if (restart_attempts_ || delay) {
-    return usage(
+    return bad_option(
         "--restart-attempts and --restart-delay need a --restart-strategy, or checkpoints");
   }
   return restarts;

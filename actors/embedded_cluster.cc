@@ -20,7 +20,7 @@
 namespace weir {
 namespace {
 
-constexpr std::chrono::seconds answer_timeout{30};
+constexpr std::chrono::seconds embedded_answer_timeout{30};
 
 // Turns the answer of the Dispatcher into a future.
 caf::behavior waiter(caf::event_based_actor* self, DispatcherHandle dispatcher, JobId job,
@@ -123,7 +123,7 @@ Result<JobId> EmbeddedCluster::submit(std::shared_ptr<const PhysicalPlan> plan,
     const std::scoped_lock lock(actors_->mutex);
     actors_->plans.emplace(job, std::move(plan));
   }
-  self->request(actors_->jobs, answer_timeout, std::move(submission))
+  self->request(actors_->jobs, embedded_answer_timeout, std::move(submission))
       .receive([&](const JobSubmitted& answer) { error = answer.error; },
                [&](const caf::error& e) {
                  error = Error{Errc::timeout, "the Dispatcher did not accept the job: " +
@@ -162,7 +162,7 @@ void EmbeddedCluster::cancel(JobId job) {
 Result<JobProgress> EmbeddedCluster::progress(JobId job) {
   caf::scoped_actor self(actors_->system);
   Result<JobProgress> result = JobProgress{};
-  self->request(actors_->jobs, answer_timeout, QueryProgress{job})
+  self->request(actors_->jobs, embedded_answer_timeout, QueryProgress{job})
       .receive(
           [&](const JobProgress& progress) { result = progress; },
           [&](const caf::error& e) {

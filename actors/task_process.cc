@@ -39,7 +39,7 @@ namespace {
 
 constexpr int exit_done = 0;
 constexpr int exit_failed = 1;
-constexpr std::chrono::seconds answer_timeout{10};
+constexpr std::chrono::seconds host_answer_timeout{10};
 // What an orderly end may take when the worker wants it.
 constexpr std::chrono::seconds leave_timeout{2};
 
@@ -233,7 +233,7 @@ class TaskProcess {
     caf::scoped_actor self(system_);
     Result<JobManagerHandle> result =
         Error{Errc::no_such_job, "the job has ended before its task process came up"};
-    self->request(dispatcher_, answer_timeout, FindJobManager{start_.job})
+    self->request(dispatcher_, host_answer_timeout, FindJobManager{start_.job})
         .receive(
             [&](const JobManagerFound& found) {
               if (found.job_manager) result = *found.job_manager;

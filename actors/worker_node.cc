@@ -22,7 +22,7 @@
 namespace weir {
 namespace {
 
-constexpr std::chrono::seconds answer_timeout{5};
+constexpr std::chrono::seconds master_answer_timeout{5};
 constexpr std::chrono::milliseconds first_pause{100};
 constexpr std::chrono::milliseconds longest_pause{2'000};
 
@@ -94,7 +94,7 @@ class WorkerNode::Loop {
     if (!found) return found.error();
     const std::string name = "the master at " + to_string(options_.master);
     const auto master = ask_and_wait<MasterInfo>(system, caf::actor_cast<DispatcherHandle>(*found),
-                                                 name, answer_timeout, QueryMaster{});
+                                                 name, master_answer_timeout, QueryMaster{});
     if (!master) return master.error();
 
     auto hosts =
@@ -137,7 +137,7 @@ class WorkerNode::Loop {
       failure = std::exchange(registration_end_, std::nullopt);
     }
     if (!failure) {
-      (void)ask_and_wait<HeartbeatAnswer>(system, master->resource_manager, name, answer_timeout,
+      (void)ask_and_wait<HeartbeatAnswer>(system, master->resource_manager, name, master_answer_timeout,
                                           DeregisterTaskManager{registration});
     }
     caf::anon_send_exit(task_manager_handle, caf::exit_reason::user_shutdown);

@@ -86,6 +86,9 @@ class FlatTable {
     __builtin_prefetch(&tags_[hash & mask_]);
     __builtin_prefetch(&slots_[hash & mask_], 1);
   }
+  void touch_tags(KeyHash hash) const {
+    (void)*reinterpret_cast<const volatile std::uint8_t*>(tags_ + (hash & mask_));
+  }
   // Reads the memory that a search for the key will, and returns what is probably its value; null if there is probably none.
   [[nodiscard]] const V* touch(KeyHash hash) const {
     if (slots_ == nullptr) return nullptr;

@@ -29,6 +29,9 @@ struct TableCursor {
 template <class K, class V>
 class KeyedTable {
  public:
+  // For so many keys at a time touch() reads ahead.
+  static constexpr std::size_t touched_max = 32;
+
   explicit KeyedTable(KeyGroupSlice slice) : layout_(slice), tables_(layout_.count()) {
     WEIR_CHECK(slice.range.count > 0);
   }
@@ -57,12 +60,17 @@ class KeyedTable {
   std::size_t touch(std::size_t count, HashOfNext hash_of_next, Visit visit) const {
     const GroupTables layout = layout_;
     const FlatTable<K, V>* const tables = tables_.data();
-    const V* found[touched_max];
     count = std::min(count, touched_max);
+    KeyHash hashes[touched_max];
+    const FlatTable<K, V>* tables_of[touched_max];
+    const V* found[touched_max];
+    // All tags first: where a value is depends on them, and few such pairs of loads fit into the processor's window.
     for (std::size_t i = 0; i < count; ++i) {
-      const KeyHash hash = hash_of_next(i);
-      found[i] = tables[layout.table_of(layout.group_of(hash))].touch(hash);
+      hashes[i] = hash_of_next(i);
+      tables_of[i] = tables + layout.table_of(layout.group_of(hashes[i]));
+      tables_of[i]->touch_tags(hashes[i]);
     }
+    for (std::size_t i = 0; i < count; ++i) found[i] = tables_of[i]->touch(hashes[i]);
     for (std::size_t i = 0; i < count; ++i) {
       if (found[i] != nullptr) visit(*found[i]);
     }
@@ -147,7 +155,6 @@ class KeyedTable {
   }
   FlatTable<K, V>& at(KeyHash hash) { return tables_[index_of(hash)]; }
 
-  static constexpr std::size_t touched_max = 32;
   // update_rows looks a few rows at a time up, so long before they are updated; the ring holds all in between.
   static constexpr std::size_t rows_at_once = 4;
   static constexpr std::size_t rows_ahead = 16;

@@ -70,8 +70,10 @@ class IntervalJoinOperator final : public Operator {
     watermark_ = watermark;
     BudgetCheck check(out.budget());
     TouchAhead ahead;
-    while (auto due = alarms_.pop_due(watermark.ms)) {
-      ahead.alarm(*buffers_, alarms_, touch_waiting);
+    while (true) {
+      ahead.alarm(*buffers_, alarms_, watermark.ms, touch_waiting);
+      const auto due = alarms_.pop_due(watermark.ms);
+      if (!due) break;
       clean(*due);
       if (check.spent()) return StepResult::yield;
     }

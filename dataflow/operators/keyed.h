@@ -1,7 +1,9 @@
 // What all keyed operators share: how a record's key and its hash are had.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <type_traits>
@@ -93,16 +95,21 @@ class TouchAhead {
           end - row, [&](std::size_t i) { return hashes[row + i]; }, visit);
     --left_;
   }
-  // Behind each alarm that has been taken.
+  // Before each alarm is taken that is due at `now_ms`.
   template <class Table, class Queue, class Visit>
-  void alarm(const Table& table, const Queue& alarms, Visit visit) {
-    if (left_ > 0) {
-      --left_;
-      return;
+  void alarm(const Table& table, const Queue& alarms, std::int64_t now_ms, Visit visit) {
+    if (left_ == 0) {
+      std::array<KeyHash, Table::touched_max> next;
+      std::size_t count = 0;
+      alarms.visit_next([&](const auto& entry) {
+        if (entry.time_ms > now_ms) return false;
+        next[count++] = entry.hash;
+        return count < next.size();
+      });
+      left_ = table.touch(
+          count, [&](std::size_t i) { return next[i]; }, visit);
     }
-    const auto next = alarms.next();
-    left_ = table.touch(
-        next.size(), [&](std::size_t i) { return next[i].hash; }, visit);
+    if (left_ > 0) --left_;
   }
 
  private:

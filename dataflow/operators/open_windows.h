@@ -91,15 +91,15 @@ class OpenWindows {
   }
   // Requires at < size().
   void erase(std::size_t at) {
-    if (at > 0) {
-      more_->erase(more_->begin() + static_cast<std::ptrdiff_t>(at - 1));
-    } else if (more_ != nullptr && !more_->empty()) {
-      first_ = std::move(more_->front());
-      more_->erase(more_->begin());
-    } else {
+    if (more_ == nullptr) {
       first_ = W{};
       first_.window = nowhere;
+      return;
     }
+    if (at == 0) first_ = std::move(more_->front());
+    more_->erase(more_->begin() + static_cast<std::ptrdiff_t>(at == 0 ? 0 : at - 1));
+    // Most keys have one window most of the time: to find that out there would cost a miss of the cache.
+    if (more_->empty()) more_.reset();
   }
 
   Alarm event_alarm;

@@ -157,6 +157,16 @@ class WindowOperator final : public Operator {
     Window window{};
   };
   enum class Taken : std::uint8_t { done, stopped, bad_window };
+  // The earliest of some times. (The compiler keeps it in registers, other than a std::optional.)
+  struct Next {
+    bool any = false;
+    std::int64_t ms = 0;
+
+    void take(std::int64_t other_ms) {
+      ms = any ? std::min(ms, other_ms) : other_ms;
+      any = true;
+    }
+  };
 
   // --- times ---
 
@@ -186,28 +196,25 @@ class WindowOperator final : public Operator {
   }
 
   template <TimeDomain domain>
-  [[nodiscard]] static std::optional<std::int64_t> next_timer(const W& w) {
+  [[nodiscard]] static Next next_timer(const W& w) {
     constexpr bool of_event_time = domain == TimeDomain::event;
-    std::optional<std::int64_t> next;
-    if (of_event_time ? w.end.event : w.end.processing) next = w.window.max_time().ms;
+    Next next;
+    if (of_event_time ? w.end.event : w.end.processing) next.take(w.window.max_time().ms);
     if constexpr (has_other_timers) {
       if constexpr (of_event_time) {
-        if (!w.timers.event.empty()) next = earlier(next, w.timers.event.front().ms);
+        if (!w.timers.event.empty()) next.take(w.timers.event.front().ms);
       } else {
-        if (!w.timers.processing.empty()) next = earlier(next, w.timers.processing.front().ms);
+        if (!w.timers.processing.empty()) next.take(w.timers.processing.front().ms);
       }
     }
     return next;
   }
   // The first time at which the window needs to be looked at in the domain, if there is one.
   template <TimeDomain domain>
-  [[nodiscard]] std::optional<std::int64_t> next_need(const W& w) const {
-    std::optional<std::int64_t> next = next_timer<domain>(w);
-    if (domain_ == domain && !is_global(w.window)) next = earlier(next, over_at(w.window).ms);
+  [[nodiscard]] Next next_need(const W& w) const {
+    Next next = next_timer<domain>(w);
+    if (domain_ == domain && !is_global(w.window)) next.take(over_at(w.window).ms);
     return next;
-  }
-  [[nodiscard]] static std::int64_t earlier(std::optional<std::int64_t> next, std::int64_t ms) {
-    return next ? std::min(*next, ms) : ms;
   }
 
   // --- alarms ---
@@ -223,19 +230,20 @@ class WindowOperator final : public Operator {
   // Moves the key's alarm forward if the window needs that.
   template <TimeDomain domain>
   void need_alarm(Open& open, const W& w, const K& key, KeyHash hash) {
-    const std::optional<std::int64_t> next = next_need<domain>(w);
-    if (next && alarm_of<domain>(open).is_after(*next)) set_alarm<domain>(open, *next, key, hash);
+    const Next next = next_need<domain>(w);
+    if (next.any && alarm_of<domain>(open).is_after(next.ms))
+      set_alarm<domain>(open, next.ms, key, hash);
   }
   // Requires that none is set that is still right.
   template <TimeDomain domain>
   void set_next_alarm(Open& open, const Subject& subject) {
-    std::optional<std::int64_t> next;
+    Next next;
     for (std::size_t i = 0; i < open.size(); ++i) {
-      const std::optional<std::int64_t> need = next_need<domain>(open[i]);
-      if (need) next = earlier(next, *need);
+      const Next need = next_need<domain>(open[i]);
+      if (need.any) next.take(need.ms);
     }
-    if (next && alarm_of<domain>(open).is_after(*next))
-      set_alarm<domain>(open, *next, subject.key, subject.hash);
+    if (next.any && alarm_of<domain>(open).is_after(next.ms))
+      set_alarm<domain>(open, next.ms, subject.key, subject.hash);
   }
   template <TimeDomain domain>
   void set_alarm(Open& open, std::int64_t at_ms, const K& key, KeyHash hash) {
@@ -274,9 +282,9 @@ class WindowOperator final : public Operator {
     BudgetCheck check(out.budget());
     while (true) {
       if (out.any_full()) return StepResult::output_full;
+      ahead.alarm(*table_, alarms, now_ms, touch_no_more);
       auto entry = alarms.pop_due(now_ms);
       if (!entry) return StepResult::done;
-      ahead.alarm(*table_, alarms, touch_no_more);
       Open* open = table_->find(entry->hash, entry->key);
       if (open != nullptr && alarm_of<domain>(*open).is_for(entry->time_ms) &&
           !look_at<domain>(*open, entry->time_ms, {entry->key, entry->hash, out}))
@@ -315,25 +323,26 @@ class WindowOperator final : public Operator {
   // In the order of their times, those that are set meanwhile too.
   template <TimeDomain domain>
   bool fire_timers(W& w, std::int64_t time_ms, const Subject& subject) {
-    while (const std::optional<std::int64_t> next = take_timer<domain>(w, time_ms)) {
+    for (Next next = take_timer<domain>(w, time_ms); next.any;
+         next = take_timer<domain>(w, time_ms)) {
       TriggerContext context = trigger_context(w, subject.hash);
       TriggerResult result{};
       if constexpr (domain == TimeDomain::event)
-        result = trigger_detail::on_event_time(trigger_, EventTime{*next}, context, w.trigger);
+        result = trigger_detail::on_event_time(trigger_, EventTime{next.ms}, context, w.trigger);
       else
-        result =
-            trigger_detail::on_processing_time(trigger_, ProcessingTime{*next}, context, w.trigger);
+        result = trigger_detail::on_processing_time(trigger_, ProcessingTime{next.ms}, context,
+                                                    w.trigger);
       if (!apply(result, w, subject)) return false;
     }
     return true;
   }
   template <TimeDomain domain>
-  [[nodiscard]] static std::optional<std::int64_t> take_timer(W& w, std::int64_t time_ms) {
+  [[nodiscard]] static Next take_timer(W& w, std::int64_t time_ms) {
     constexpr bool of_event_time = domain == TimeDomain::event;
-    std::optional<std::int64_t> next = next_timer<domain>(w);
-    if (!next || *next > time_ms) return std::nullopt;
+    const Next next = next_timer<domain>(w);
+    if (!next.any || next.ms > time_ms) return {};
     bool& end = of_event_time ? w.end.event : w.end.processing;
-    if (w.window.max_time().ms == *next) end = false;
+    if (w.window.max_time().ms == next.ms) end = false;
     if constexpr (has_other_timers) {
       auto& timers = [&w]() -> auto& {
         if constexpr (of_event_time)
@@ -342,7 +351,7 @@ class WindowOperator final : public Operator {
           return w.timers.processing;
       }
       ();
-      if (!timers.empty() && timers.front().ms == *next) timers.erase(timers.begin());
+      if (!timers.empty() && timers.front().ms == next.ms) timers.erase(timers.begin());
     }
     return next;
   }

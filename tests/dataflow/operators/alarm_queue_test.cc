@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -56,15 +57,44 @@ TEST(AlarmQueue, drops_what_is_not_kept) {
   EXPECT_EQ(popped(queue, 24), (std::vector<int>{20, 30, 40}));
 }
 
+std::vector<int> known_next(const Queue& queue, std::size_t most_wanted) {
+  std::vector<int> keys;
+  queue.visit_next([&](const Queue::Entry& entry) {
+    keys.push_back(entry.key);
+    return keys.size() < most_wanted;
+  });
+  return keys;
+}
+
 TEST(AlarmQueue, says_what_comes_next_as_far_as_it_knows) {
   Queue queue;
-  EXPECT_TRUE(queue.next().empty());
-  for (int key = 0; key < 3; ++key) queue.push({7, 0, key});
-  queue.push({8, 0, 3});
-  ASSERT_TRUE(queue.pop_due(8));
-  ASSERT_EQ(queue.next().size(), 2U);
-  EXPECT_EQ(queue.next()[0].key, 1);
-  EXPECT_EQ(queue.next()[1].key, 2);
+  EXPECT_TRUE(known_next(queue, 9).empty());
+  for (int key = 0; key < 3; ++key) queue.push({1'000'007, 0, key});
+  queue.push({1'000'100, 0, 4});
+  queue.push({1'000'008, 0, 3});
+  queue.push({2'000'000, 0, 5});
+  ASSERT_TRUE(queue.pop_due(1'000'007));
+  EXPECT_EQ(known_next(queue, 9), (std::vector<int>{1, 2, 3, 4}));
+  EXPECT_EQ(known_next(queue, 3), (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(popped(queue, 3'000'000), (std::vector<int>{1, 2, 3, 4, 5}));
+}
+
+TEST(AlarmQueue, keeps_keys_that_own_memory) {
+  AlarmQueue<std::string> queue;
+  for (int i = 0; i < 1000; ++i)
+    queue.push({i * 37 % 500, 0, std::string(40, 'k') + std::to_string(i)});
+  for (int i = 0; i < 300; ++i) ASSERT_TRUE(queue.pop_due(500));
+  queue.drop_unless([](const auto& entry) { return entry.time_ms % 2 == 0; });
+  std::int64_t last = 0;
+  while (const auto entry = queue.pop_due(500)) {
+    EXPECT_GE(entry->time_ms, last);
+    EXPECT_EQ(entry->time_ms % 2, 0);
+    last = entry->time_ms;
+    const int i = std::stoi(entry->key.substr(40));
+    EXPECT_EQ(i * 37 % 500, last);
+  }
+  EXPECT_EQ(queue.size(), 0U);
+  queue.push({1000, 0, std::string(40, 'k')});  // is there when the queue goes
 }
 
 TEST(AlarmQueue, yields_random_entries_in_the_order_of_a_stable_sort) {
