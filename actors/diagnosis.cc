@@ -240,6 +240,13 @@ bool is_whole_vertex(const Scene& scene, const WatermarkHolder& holder) {
   });
 }
 
+SplitOverview splits_of(const Scene& scene, TaskId id) {
+  for (const WatchedTask& task : scene.tasks(id.vertex)) {
+    if (task.info->task == id) return task.info->report.splits;
+  }
+  return {};
+}
+
 void find_watermark_holder(const Scene& scene, std::vector<Finding>& findings) {
   const WatchedTask* last = nullptr;
   for (const JobVertex& vertex : scene.graph().vertices) {
@@ -255,7 +262,57 @@ void find_watermark_holder(const Scene& scene, std::vector<Finding>& findings) {
   const auto behind = holder->behind();
   if (behind && *behind < std::max(watermark_behind_min, 2 * advance_of_watermarks(scene))) return;
   holder->whole_vertex = is_whole_vertex(scene, *holder);
-  findings.emplace_back(*holder);
+  if (!holder->by_queue) holder->splits = splits_of(scene, holder->task);
+  findings.emplace_back(*std::move(holder));
+}
+
+// One of each source, the furthest behind. The task that holds the watermark of all has been named.
+void find_split_holders(const Scene& scene, std::vector<Finding>& findings) {
+  std::optional<TaskId> named;
+  for (const Finding& finding : findings) {
+    if (const auto* holder = std::get_if<WatermarkHolder>(&finding)) named = holder->task;
+  }
+  const Duration worth_a_word = std::max(watermark_behind_min, 2 * advance_of_watermarks(scene));
+  for (const JobVertex& vertex : scene.graph().vertices) {
+    std::optional<SplitHolder> found;
+    for (const WatchedTask& task : scene.tasks(vertex.id)) {
+      const SplitHolder holder{task.info->task, task.info->report.splits};
+      if (holder.splits.holder.empty() || !has_begun(holder.splits.furthest)) continue;
+      if (holder.behind() && *holder.behind() < worth_a_word) continue;
+      if (!found || holder.splits.least < found->splits.least) found = holder;
+    }
+    if (found && found->task != named) findings.emplace_back(*std::move(found));
+  }
+}
+
+void find_waiting_sources(const Scene& scene, std::vector<Finding>& findings) {
+  const JobGraph& graph = scene.graph();
+  for (const JobVertex& vertex : graph.vertices) {
+    WaitsForGroup found{.vertex = vertex.id};
+    for (const WatchedTask& task : scene.tasks(vertex.id)) {
+      const TaskReport& report = task.info->report;
+      const std::string group = group_waited_for(graph, report);
+      if (group.empty()) continue;
+      if (++found.waiting == 1 || report.watermark < found.watermark)
+        found.watermark = report.watermark;
+      found.group = group;
+    }
+    if (found.waiting == 0) continue;
+    for (const JobVertex& other : graph.vertices) {
+      const bool is_member = std::ranges::any_of(other.stages, [&](NodeId step) {
+        return graph.node(step).alignment_group == found.group;
+      });
+      if (!is_member) continue;
+      for (const WatchedTask& task : scene.tasks(other.id)) {
+        const EventTime watermark = task.info->report.watermark;
+        if (task.info->report.waits_for || (found.slowest && watermark >= found.slowest_watermark))
+          continue;
+        found.slowest = task.info->task;
+        found.slowest_watermark = watermark;
+      }
+    }
+    findings.emplace_back(std::move(found));
+  }
 }
 
 // The key group that most of the producers' samples name, if it goes to the subtask and would be a whole subtask's share.
@@ -323,7 +380,11 @@ Diagnosis diagnose(const JobSample& sample) {
   if (restarts) return diagnosis;
   const Scene scene(sample);
   find_bottlenecks(scene, diagnosis.findings);
-  if (sample.before) find_watermark_holder(scene, diagnosis.findings);
+  if (sample.before) {
+    find_watermark_holder(scene, diagnosis.findings);
+    find_split_holders(scene, diagnosis.findings);
+    find_waiting_sources(scene, diagnosis.findings);
+  }
   find_skew(sample, diagnosis.findings);
   return diagnosis;
 }

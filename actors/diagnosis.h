@@ -75,12 +75,36 @@ struct WatermarkHolder {
   bool by_queue = false;      // its input is that far; the records before it wait in its queue
   bool whole_vertex = false;  // its siblings are about as far behind
   std::uint64_t queued_bytes = 0;
+  SplitOverview splits = {};  // of a source: what it reads
 
   // Nothing: it has given no watermark at all.
   [[nodiscard]] std::optional<Duration> behind() const {
     if (watermark == EventTime::min()) return {};
     return Duration{others.ms - watermark.ms};
   }
+};
+
+// A split of a source that is behind the others which its subtask reads at the same time.
+struct SplitHolder {
+  TaskId task;
+  SplitOverview splits;
+
+  // Nothing: it has given no watermark at all.
+  [[nodiscard]] std::optional<Duration> behind() const {
+    if (splits.least == EventTime::min()) return {};
+    return Duration{splits.furthest.ms - splits.least.ms};
+  }
+};
+
+// A source that is not read from because it is ahead of others of its alignment group.
+struct WaitsForGroup {
+  VertexId vertex;
+  std::uint32_t waiting = 0;  // of its subtasks
+  std::string group = {};
+  EventTime watermark = EventTime::min();  // of the one that is furthest behind of those that wait
+  // The slowest of the group, if it is known.
+  std::optional<TaskId> slowest = {};
+  EventTime slowest_watermark = EventTime::min();  // min(): none yet
 };
 
 // A keyed subtask that gets more records than its siblings.
@@ -102,7 +126,7 @@ struct Skew {
 };
 
 using Finding = std::variant<WaitsForSlots, Restarts, Bottleneck, UnexplainedBackpressure,
-                             WatermarkHolder, Skew>;
+                             WatermarkHolder, SplitHolder, WaitsForGroup, Skew>;
 
 struct Diagnosis {
   double seconds = 0;  // how long was looked; 0: too short for anything but skew

@@ -22,6 +22,9 @@ class FaultInjection {
   [[nodiscard]] virtual bool loses_checkpoint_acknowledgement(const AcknowledgeCheckpoint&) {
     return false;
   }
+  // Between a task and its JobManager, of sources that wait for each other.
+  [[nodiscard]] virtual bool loses_report(const ReportWatermarks&) { return false; }
+  [[nodiscard]] virtual bool loses_answer(const AlignWatermarks&) { return false; }
   // Whether state is written later than it could be, as by a slow disk.
   [[nodiscard]] virtual bool delays_writing() { return false; }
   // Whether the storage of checkpoints says nothing when it is asked for the last one, as one that hangs.

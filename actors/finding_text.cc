@@ -102,6 +102,66 @@ FindingText describe_one(const JobGraph& graph, const UnexplainedBackpressure& f
               : "what is in flight has not arrived: the connection between the nodes is slow"};
 }
 
+// "3 splits, of which 1 is idle (a)"
+std::string idle_text(const SplitOverview& splits) {
+  if (splits.idle == 0) return {};
+  std::string text = ", of which " + counted(splits.idle, "split") +
+                     (splits.idle == 1 ? " is idle (" : " are idle (");
+  for (std::size_t i = 0; i < splits.idle_ids.size(); ++i)
+    text += (i == 0 ? "" : ", ") + printable(splits.idle_ids[i]);
+  return text + (splits.idle > splits.idle_ids.size() ? ", …)" : ")");
+}
+
+std::vector<std::string> evidence_of(const SplitOverview& splits) {
+  if (splits.splits == 0) return {};
+  std::string text = "it reads " + counted(splits.splits, "split") + idle_text(splits);
+  if (!splits.holder.empty() && splits.splits > 1)
+    text += "; the furthest behind is '" + printable(splits.holder) + "'";
+  else if (!splits.holder.empty())
+    text += ", '" + printable(splits.holder) + "'";
+  return {std::move(text)};
+}
+
+FindingText describe_one(const JobGraph& graph, const SplitHolder& found) {
+  const std::string who = "split '" + printable(found.splits.holder) + "' of '" +
+                          printable(task_name(graph, found.task)) + "'";
+  FindingText text{.kind = "split"};
+  const auto behind = found.behind();
+  text.what = behind ? who + " holds the watermark: it is " + duration_text(*behind) + " behind"
+                     : who + " holds the watermark: it has given none yet";
+  if (behind) text.evidence.push_back("its watermark is " + watermark_text(found.splits.least));
+  text.evidence.push_back("the subtask reads " + counted(found.splits.splits, "split") +
+                          idle_text(found.splits) + "; others have reached " +
+                          watermark_text(found.splits.furthest));
+  text.advice = behind ? "results by event time wait for it: it is older or is read more slowly "
+                         "than the others"
+                       : "results by event time wait for it: if it may be silent for long, say "
+                         ".with_idleness(…)";
+  return text;
+}
+
+FindingText describe_one(const JobGraph& graph, const WaitsForGroup& found) {
+  FindingText text{.kind = "alignment"};
+  text.what = name_of(graph, found.vertex) + " waits for alignment group '" +
+              printable(found.group) + "': it is ahead of it by more than it may be";
+  const std::uint32_t parallelism = graph.vertex(found.vertex).parallelism;
+  if (parallelism > 1) {
+    text.evidence.push_back(std::to_string(found.waiting) + " of its " +
+                            std::to_string(parallelism) + " subtasks wait");
+  }
+  text.evidence.push_back("its watermark is " + watermark_text(found.watermark));
+  text.advice = "it goes on when the slowest of the group has caught up";
+  if (found.slowest) {
+    text.evidence.push_back("the slowest of the group, '" +
+                            printable(task_name(graph, *found.slowest)) + "', is at " +
+                            watermark_text(found.slowest_watermark));
+    text.advice +=
+        ": make that faster, let it be idle when it is silent (.with_idleness), or allow "
+        "a larger drift";
+  }
+  return text;
+}
+
 FindingText describe_one(const JobGraph& graph, const WatermarkHolder& found) {
   const JobVertex& vertex = graph.vertex(found.task.vertex);
   std::string who = "'" + printable(task_name(graph, found.task)) + "'";
@@ -112,6 +172,7 @@ FindingText describe_one(const JobGraph& graph, const WatermarkHolder& found) {
   if (!behind) {
     text.what = who + " holds the watermark: it has given none yet";
     text.evidence = {"other inputs have reached " + watermark_text(found.others)};
+    for (std::string& line : evidence_of(found.splits)) text.evidence.push_back(std::move(line));
     text.advice =
         "results by event time wait for it: does it read anything, and do its records have times "
         "(.event_time)?";
@@ -125,6 +186,7 @@ FindingText describe_one(const JobGraph& graph, const WatermarkHolder& found) {
     text.advice = "it lags behind its input: it is slow (see its busy share), or was";
   } else {
     text.evidence.push_back("other inputs have reached " + watermark_text(found.others));
+    for (std::string& line : evidence_of(found.splits)) text.evidence.push_back(std::move(line));
     text.advice =
         "results by event time wait for it: its input is older or read more slowly than the others";
   }

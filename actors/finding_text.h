@@ -10,7 +10,7 @@
 namespace weir {
 
 struct FindingText {
-  std::string kind;                        // "bottleneck", "backpressure", "watermark" or "skew"
+  std::string kind;  // "bottleneck", "backpressure", "watermark", "split", "alignment" or "skew"
   std::string what = {};                   // one sentence
   std::vector<std::string> evidence = {};  // a line each
   std::string advice = {};

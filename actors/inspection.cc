@@ -27,6 +27,7 @@ JobDetails settled(JobDetails details) {
     if (!is_terminal(task.state) && !is_terminal(details.status.state)) continue;
     task.report.queued_bytes = 0;
     task.report.in_flight_bytes = 0;
+    task.report.waits_for.reset();
     for (ExchangeReport& exchange : task.report.exchanges) exchange.in_flight_bytes = 0;
   }
   return details;
@@ -100,6 +101,11 @@ EdgeTraffic traffic_on(const JobSample& sample, const PhysicalEdge& edge) {
         traffic.records_per_second.value_or(0) + static_cast<double>(records) / seconds;
   }
   return traffic;
+}
+
+std::string group_waited_for(const JobGraph& graph, const TaskReport& report) {
+  const bool known = report.waits_for && report.waits_for->value < graph.nodes.size();
+  return known ? graph.node(*report.waits_for).alignment_group : "";
 }
 
 std::string task_name(const JobGraph& graph, TaskId task) {

@@ -55,6 +55,9 @@ struct EdgeTraffic {
 };
 [[nodiscard]] EdgeTraffic traffic_on(const JobSample& sample, const PhysicalEdge& edge);
 
+// The alignment group that a source waits for; "" if it waits for none.
+[[nodiscard]] std::string group_waited_for(const JobGraph& graph, const TaskReport& report);
+
 // "count (2/4)"
 [[nodiscard]] std::string task_name(const JobGraph& graph, TaskId task);
 

@@ -76,6 +76,16 @@ Json summary_json(const JobDetails& job) {
           {"error", error_json(job.status.error)}};
 }
 
+Json splits_json(const SplitOverview& splits) {
+  if (splits.splits == 0) return {};
+  return {{"count", splits.splits},
+          {"idle", splits.idle},
+          {"idle_ids", splits.idle_ids},
+          {"holder", text_or_null(splits.holder)},
+          {"watermark", watermark_json(splits.least)},
+          {"furthest", watermark_json(splits.furthest)}};
+}
+
 Json task_json(const JobSample& sample, const TaskInfo& task) {
   const JobVertex& vertex = sample.graph.vertex(task.task.vertex);
   const TaskReport& report = task.report;
@@ -111,6 +121,8 @@ Json task_json(const JobSample& sample, const TaskInfo& task) {
           {"late_records_dropped", report.late_records_dropped},
           {"records_ahead", report.records_ahead},
           {"watermark", watermark_json(report.watermark)},
+          {"splits", splits_json(report.splits)},
+          {"waits_for_group", text_or_null(group_waited_for(sample.graph, report))},
           {"queued_bytes", report.queued_bytes},
           {"in_flight_bytes", report.in_flight_bytes},
           {"window_bytes", report.window_bytes},
@@ -170,7 +182,26 @@ Json figures_json(const JobGraph& graph, const WatermarkHolder& found) {
           {"others", watermark_json(found.others)},
           {"behind_ms", behind ? Json(behind->count()) : Json()},
           {"by_queue", found.by_queue},
-          {"queued_bytes", found.queued_bytes}};
+          {"queued_bytes", found.queued_bytes},
+          {"splits", splits_json(found.splits)}};
+}
+
+Json figures_json(const JobGraph& graph, const SplitHolder& found) {
+  const auto behind = found.behind();
+  return {{"vertex", graph.vertex(found.task.vertex).name},
+          {"task", task_name(graph, found.task)},
+          {"split", found.splits.holder},
+          {"behind_ms", behind ? Json(behind->count()) : Json()},
+          {"splits", splits_json(found.splits)}};
+}
+
+Json figures_json(const JobGraph& graph, const WaitsForGroup& found) {
+  return {{"vertex", graph.vertex(found.vertex).name},
+          {"group", found.group},
+          {"waiting", found.waiting},
+          {"watermark", watermark_json(found.watermark)},
+          {"slowest", found.slowest ? Json(task_name(graph, *found.slowest)) : Json()},
+          {"slowest_watermark", watermark_json(found.slowest_watermark)}};
 }
 
 Json figures_json(const JobGraph& graph, const Skew& found) {

@@ -45,6 +45,24 @@ std::string join(const std::vector<std::string>& parts) {
   return text;
 }
 
+// What a source reads, and whom it waits for; nothing of those that say nothing.
+std::string split_lines(const JobGraph& graph, const TaskReport& report,
+                        const std::string& indent) {
+  std::string text;
+  const SplitOverview& splits = report.splits;
+  if (splits.splits > 0) {
+    text += indent + counted(splits.splits, "split");
+    if (!splits.holder.empty()) text += "  least " + printable(splits.holder);
+    if (splits.idle > 0) text += "  idle " + std::to_string(splits.idle);
+    for (const std::string& id : splits.idle_ids) text += " " + printable(id);
+    if (splits.idle > splits.idle_ids.size()) text += " …";
+    text += "\n";
+  }
+  const std::string group = group_waited_for(graph, report);
+  if (!group.empty()) text += indent + "waits for alignment group " + printable(group) + "\n";
+  return text;
+}
+
 // One line each: what it is, what came in, what went out, how far it is.
 std::string task_lines(const JobSample& sample, const TaskInfo& task, const std::string& indent) {
   const JobVertex& vertex = sample.graph.vertex(task.task.vertex);
@@ -84,7 +102,7 @@ std::string task_lines(const JobSample& sample, const TaskInfo& task, const std:
   if (report.bad_records > 0) text += "  skipped " + with_separators(report.bad_records);
   if (report.step_ms >= 1'000)
     text += "  in one call for " + duration_text(Duration{report.step_ms});
-  text += "\n";
+  text += "\n" + split_lines(sample.graph, report, indent + "  ");
   for (const NodeId node : vertex.stages)
     text += indent + "  · " + printable(sample.graph.node(node).name) + "  [" +
             printable(sample.graph.node(node).kind) + "]\n";

@@ -127,6 +127,10 @@ void JobManager::make_execution(RegionIndex index, std::string restore_from) {
   region.restored_from = restore_from;
   region.restart_after.reset();
   const bool again = region.execution != nullptr && region.execution->leaves_output();
+  for (const VertexId vertex : region.vertices) {
+    if (!region.removes_output)
+      watermark_groups_.begin(job_.submission.graph, job_.submission.graph.vertex(vertex));
+  }
   region.execution = std::make_unique<RegionExecution>(
       job_, index, region.vertices, last_attempt_,
       RegionExecution::Begin{.restore_from = std::move(restore_from),
@@ -324,6 +328,7 @@ void JobManager::on_task_changed(const TaskChanged& change) {
       keep_commit(commit.node, next, commit.committables);
     }
     if (checkpoints_) checkpoints_->on_task_finished(change.task);
+    watermark_groups_.on_finished(job_.submission.graph, change.task);
   }
   execution->on_task_changed(change);
 }
@@ -339,6 +344,12 @@ void JobManager::on_committed(const OutputCommitted& committed) {
   if (!committed.error && committed.checkpoint)
     pending_commits_.on_committed(committed.node, *committed.checkpoint);
   execution->on_committed(committed);
+}
+
+void JobManager::on_watermarks(const ReportWatermarks& report) {
+  if (!runs(report.attempt, report.task)) return;
+  find(report.attempt)
+      ->send_to_host_of(report.task, watermark_groups_.on_report(job_.submission.graph, report));
 }
 
 void JobManager::on_all_running(RegionExecution& execution) {
@@ -769,6 +780,7 @@ JobManagerHandle::behavior_type job_manager(JobManagerHandle::stateful_pointer<J
       [state](const DeclineCheckpoint& m) {
         if (state->runs(m.attempt, m.task)) state->checkpoints().on_declined(m);
       },
+      [state](const ReportWatermarks& m) { state->on_watermarks(m); },
       [state](const CheckpointStored& m) { state->checkpoints().on_stored(m); },
       [state](const CheckpointFound& m) { state->checkpoints().on_found(m); },
       [state](const QueryProgress&) { return state->progress(); },

@@ -15,6 +15,7 @@
 #include "actors/pending_commits.h"
 #include "actors/printed_tail.h"
 #include "actors/region_execution.h"
+#include "actors/watermark_groups.h"
 #include "snapshot/restart_strategy.h"
 
 namespace weir {
@@ -42,6 +43,7 @@ class JobManager : public RegionOwner {
   void on_coordinator_opened(const CoordinatorOpened& opened);
   void on_task_changed(const TaskChanged& change);
   void on_committed(const OutputCommitted& committed);
+  void on_watermarks(const ReportWatermarks& report);
   void on_deadline(const JobDeadline& deadline);
   void on_down(const caf::down_msg& down);
   [[nodiscard]] JobProgress progress() const;
@@ -141,6 +143,7 @@ class JobManager : public RegionOwner {
   std::vector<std::optional<GrantedSlot>> slots_;  // no value: not granted yet, or lost
   std::uint32_t requested_ = 0;                    // slots, and not granted
   PendingCommits pending_commits_;
+  WatermarkGroups watermark_groups_;
   std::unique_ptr<RestartStrategy> restarts_;
   std::optional<JobCheckpoints> checkpoints_;
   std::string restore_from_;         // the checkpoint that the job began from, if any

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "dataflow/plan/job_graph.h"
+#include "dataflow/split_overview.h"
 #include "snapshot/checkpoint_settings.h"
 #include "snapshot/checkpoint_statistics.h"
 #include "snapshot/restart_strategy.h"
@@ -122,6 +123,9 @@ struct TaskReport {
   std::int64_t at_ns = 0;  // when, on the monotonic clock of its process; 0: it has not begun
   std::vector<ExchangeReport> exchanges = {};  // in the order of the plan
   std::vector<NamedCount> counters = {};
+  SplitOverview splits = {};  // of a source whose chain has watermarks per split
+  std::optional<NodeId> waits_for =
+      {};  // of a source that is ahead of others: the step whose alignment group they are
   friend bool operator==(const TaskReport&, const TaskReport&) = default;
 };
 

@@ -19,8 +19,9 @@ void register_messages(caf::actor_system_config& config) {
           AcknowledgeCheckpoint, DeclineCheckpoint, EndCheckpoint, TaskHostExited, QueryLog,
           LogText, TaskHostStarted, TaskHostReport, OpenCoordinators, CoordinatorOpened,
           DeployTasks, TasksDeployed, StartTasks, CancelTasks, TaskChanged, CommitOutput,
-          OutputCommitted, AbortOutput, OutputAborted, RequestSplit, SplitAssigned, JobOutcome,
-          JobProgress, JobAnswer, PrintedRows, JobList, NodeList>(config);
+          OutputCommitted, AbortOutput, OutputAborted, RequestSplit, SplitAssigned,
+          ReportWatermarks, AlignWatermarks, JobOutcome, JobProgress, JobAnswer, PrintedRows,
+          JobList, NodeList>(config);
 }
 
 }  // namespace weir

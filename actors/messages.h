@@ -31,6 +31,7 @@
 #include "dataflow/runtime/operator_chain.h"
 #include "dataflow/sink.h"
 #include "dataflow/source.h"
+#include "dataflow/window/watermark_alignment.h"
 #include "net/data_plane.h"
 #include "snapshot/manifest.h"
 #include "snapshot/retention.h"
@@ -54,13 +55,15 @@ struct AssignSplit;
 struct TaskStep;
 struct WakeTask;
 struct InjectBarrier;
+struct AlignWatermarks;
 struct EndCheckpoint;
 struct StateWritten;
 using TaskHandle = caf::typed_actor<
     caf::reacts_to<WireTask>, caf::reacts_to<StartTask>, caf::reacts_to<CancelTask>,
     caf::reacts_to<DeliverElement>, caf::reacts_to<DeliverFrame>, caf::reacts_to<ReturnCredit>,
     caf::reacts_to<AssignSplit>, caf::reacts_to<TaskStep>, caf::reacts_to<WakeTask>,
-    caf::reacts_to<InjectBarrier>, caf::reacts_to<EndCheckpoint>, caf::reacts_to<StateWritten>>;
+    caf::reacts_to<InjectBarrier>, caf::reacts_to<EndCheckpoint>, caf::reacts_to<StateWritten>,
+    caf::reacts_to<AlignWatermarks>>;
 
 struct WriteState;
 using StateWriterHandle = caf::typed_actor<caf::reacts_to<WriteState>>;
@@ -90,6 +93,7 @@ struct EndTaskHost;
 struct CoordinatorSnapshot;
 struct AcknowledgeCheckpoint;
 struct DeclineCheckpoint;
+struct ReportWatermarks;
 using TaskHostHandle = caf::typed_actor<
     caf::reacts_to<OpenCoordinators>, caf::reacts_to<DeployTasks>, caf::reacts_to<StartTasks>,
     caf::reacts_to<CancelTasks>, caf::reacts_to<CoordinatorOpened>, caf::reacts_to<TaskChanged>,
@@ -98,7 +102,8 @@ using TaskHostHandle = caf::typed_actor<
     caf::reacts_to<PeerLost>, caf::reacts_to<ReportTasks>, caf::reacts_to<EndTaskHost>,
     caf::reacts_to<TriggerCheckpoint>, caf::reacts_to<CoordinatorSnapshot>,
     caf::reacts_to<InjectBarrier>, caf::reacts_to<AcknowledgeCheckpoint>,
-    caf::reacts_to<DeclineCheckpoint>, caf::reacts_to<EndCheckpoint>>;
+    caf::reacts_to<DeclineCheckpoint>, caf::reacts_to<EndCheckpoint>,
+    caf::reacts_to<ReportWatermarks>, caf::reacts_to<AlignWatermarks>>;
 
 struct StartTaskHost;
 struct KillTaskHost;
@@ -139,8 +144,9 @@ using JobManagerHandle = caf::typed_actor<
     caf::reacts_to<OutputAborted>, caf::reacts_to<JobDeadline>, caf::reacts_to<CoordinatorSnapshot>,
     caf::reacts_to<InjectBarrier>, caf::reacts_to<AcknowledgeCheckpoint>,
     caf::reacts_to<DeclineCheckpoint>, caf::reacts_to<CheckpointStored>,
-    caf::reacts_to<CheckpointFound>, caf::replies_to<QueryProgress>::with<JobProgress>,
-    caf::replies_to<QueryJob>::with<JobAnswer>, caf::replies_to<QueryPrinted>::with<PrintedRows>>;
+    caf::reacts_to<CheckpointFound>, caf::reacts_to<ReportWatermarks>,
+    caf::replies_to<QueryProgress>::with<JobProgress>, caf::replies_to<QueryJob>::with<JobAnswer>,
+    caf::replies_to<QueryPrinted>::with<PrintedRows>>;
 
 struct StoreCheckpoint;
 struct DiscardCheckpoint;
@@ -503,6 +509,19 @@ struct SplitAssigned {
   std::optional<Error> error;
 };
 
+// How far the aligned steps of a task are (WatermarkAlignment); at the interval that their strategies give. To the JobManager, by way of the
+// TaskHost, as the answer.
+struct ReportWatermarks {
+  AttemptId attempt;
+  TaskId task;
+  std::vector<StepWatermark> reached;  // EventTime::max(): idle
+};
+struct AlignWatermarks {
+  AttemptId attempt;
+  TaskId task;
+  std::vector<StepWatermark> least;  // of the group of each of its steps
+};
+
 // ---- Checkpoints -----------------------------------------------------------------------------------------------------
 
 // To the enumerators: snapshot yourselves, and let barriers follow what you have handed out.
@@ -740,6 +759,8 @@ WEIR_REMOTE_MESSAGE(AbortOutput)
 WEIR_REMOTE_MESSAGE(OutputAborted)
 WEIR_REMOTE_MESSAGE(RequestSplit)
 WEIR_REMOTE_MESSAGE(SplitAssigned)
+WEIR_REMOTE_MESSAGE(ReportWatermarks)
+WEIR_REMOTE_MESSAGE(AlignWatermarks)
 WEIR_REMOTE_MESSAGE(JobOutcome)
 WEIR_REMOTE_MESSAGE(JobProgress)
 WEIR_REMOTE_MESSAGE(JobAnswer)

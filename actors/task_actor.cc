@@ -290,6 +290,18 @@ void TaskActor::trigger(const InjectBarrier& barrier) {
   schedule_step();
 }
 
+void TaskActor::align(const AlignWatermarks& answer) {
+  if (ended_ || (engine_->faults != nullptr && engine_->faults->loses_answer(answer))) return;
+  core_->align(answer.least);
+  schedule_step();
+}
+
+void TaskActor::report_watermarks(std::vector<StepWatermark> reached) {
+  ReportWatermarks report{deployment_.attempt, deployment_.task, std::move(reached)};
+  if (engine_->faults != nullptr && engine_->faults->loses_report(report)) return;
+  self_->send(deployment_.host, std::move(report));
+}
+
 void TaskActor::end_checkpoint(const EndCheckpoint& end) {
   if (ended_ || !running_) return;
   if (end.completed) {
@@ -473,6 +485,9 @@ TaskHandle::behavior_type task_actor(FairActor<TaskActor, TaskHandle>* self,
         if (state->is_current(m.attempt)) state->end_checkpoint(m);
       },
       [state](const StateWritten& m) { state->on_written(m); },
+      [state](const AlignWatermarks& m) {
+        if (state->is_current(m.attempt)) state->align(m);
+      },
       [state](const TaskStep&) { state->step(); },
       [state](const WakeTask&) { state->wake(); },
   };

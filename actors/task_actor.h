@@ -75,6 +75,7 @@ class TaskActor : public TaskEnvironment {
   void step();
   void wake();
   void trigger(const InjectBarrier& barrier);
+  void align(const AlignWatermarks& answer);
   void end_checkpoint(const EndCheckpoint& end);
   void on_written(const StateWritten& written);
   [[nodiscard]] bool is_current(AttemptId attempt) const { return attempt == deployment_.attempt; }
@@ -83,6 +84,7 @@ class TaskActor : public TaskEnvironment {
   void request_split() override;
   void acknowledge(FrozenTask frozen) override;
   void decline(CheckpointId checkpoint) override;
+  void report_watermarks(std::vector<StepWatermark> reached) override;
 
  private:
   // Where an input channel's credit goes, and what comes from there.

@@ -289,6 +289,11 @@ void TaskHost::inject(const InjectBarrier& barrier) {
   }
 }
 
+void TaskHost::align(const AlignWatermarks& answer) {
+  const auto found = tasks_.find(answer.task);
+  if (found != tasks_.end() && !found->second.ended) self_->send(found->second.handle, answer);
+}
+
 void TaskHost::end_checkpoint(const EndCheckpoint& end) {
   for (const auto& [id, task] : tasks_) {
     if (!task.ended) self_->send(task.handle, end);
@@ -483,6 +488,10 @@ TaskHostHandle::behavior_type task_host(TaskHostHandle::stateful_pointer<TaskHos
       [state](DeclineCheckpoint& m) { state->forward(std::move(m)); },
       [state](const EndCheckpoint& m) {
         if (state->is_current(m.attempt)) state->end_checkpoint(m);
+      },
+      [state](ReportWatermarks& m) { state->forward(std::move(m)); },
+      [state](const AlignWatermarks& m) {
+        if (state->is_current(m.attempt)) state->align(m);
       },
       [state](const ReportTasks&) { state->report(); },
       [state](const EndTaskHost& m) { state->on_end(m.why); },

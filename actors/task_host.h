@@ -95,6 +95,7 @@ class TaskHost {
   void abort(const AbortOutput& abort);
   void trigger(const TriggerCheckpoint& trigger);
   void inject(const InjectBarrier& barrier);
+  void align(const AlignWatermarks& answer);
   void end_checkpoint(const EndCheckpoint& end);
   void on_peer_lost(const PeerLost& lost);
   void on_aborted(const OutputAborted& aborted);

@@ -47,6 +47,8 @@ TaskReport make_report(const TaskProbe& probe, MonotonicTime now) {
       .exchanges = {},
       .counters = {},
   };
+  if (const std::uint32_t step = read(metrics.waits_for_step); step > 0)
+    report.waits_for = NodeId{step - 1};
   for (const ExchangeMetrics& exchange : metrics.exchanges) {
     report.exchanges.push_back({.records_out = read(exchange.records_out),
                                 .bytes_out = read(exchange.bytes_out),
@@ -60,6 +62,7 @@ TaskReport make_report(const TaskProbe& probe, MonotonicTime now) {
     report.bad_records += read(metrics_of_operator.bad_records);
     report.late_records_dropped += read(metrics_of_operator.late_records_dropped);
     report.records_ahead += read(metrics_of_operator.records_ahead);
+    if (report.splits.splits == 0) report.splits = metrics_of_operator.splits.read();
     const auto stage = static_cast<std::size_t>(&metrics_of_operator - probe.operators.data());
     metrics_of_operator.counters.for_each([&](const std::string& name, std::int64_t value) {
       report.counters.push_back({probe.stage_names[stage], name, value});

@@ -17,6 +17,8 @@
 #include "dataflow/counters.h"
 #include "dataflow/group_watermarks.h"
 #include "dataflow/output.h"
+#include "dataflow/split_change.h"
+#include "dataflow/split_overview.h"
 #include "state/key_groups.h"
 #include "state/state_backend.h"
 
@@ -46,6 +48,7 @@ struct OperatorMetrics {
   std::atomic<std::uint64_t> records_ahead{0};
   CounterSet counters;                        // of the user's function
   std::atomic<std::uint64_t> bad_records{0};  // input that did not parse and was skipped
+  SplitBoard splits;                          // that it has watermarks for
 };
 
 // What an instance knows about its place. Lives as long as the instance.
@@ -131,6 +134,13 @@ class Operator {
   [[nodiscard]] virtual Result<StepResult> on_barrier(CheckpointId checkpoint, Outputs& out);
   // A loop's marker passes, behind all that came before it. The default passes it on.
   [[nodiscard]] virtual Result<StepResult> on_loop_marker(LoopMarker marker, Outputs& out);
+
+  // The chain's source has begun to read a split, or is done with one. Of steps that keep splits (LogicalNode::keeps_splits) alone; it
+  // is passed on to those behind that do.
+  virtual void on_split_change(const SplitChange& /*change*/, Outputs& /*out*/) {}
+  // The chain's source is not read from for now, because it is ahead of others (WatermarkAlignment): that nothing comes says nothing. Or it
+  // is again.
+  virtual void on_source_paused(bool /*paused*/) {}
 
   // Follows on_barrier: what is not in a state yet is put there now; then all states are frozen.
   [[nodiscard]] virtual Result<void> prepare_snapshot(CheckpointId checkpoint);

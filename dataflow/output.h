@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "dataflow/batch.h"
 #include "dataflow/runtime/element.h"
+#include "dataflow/split_change.h"
 
 namespace weir {
 
@@ -159,8 +160,9 @@ class BudgetCheck {
 // records on all of them.
 class Outputs {
  public:
-  Outputs(std::span<const std::unique_ptr<AnyOutput>> ports, const StepBudget& budget)
-      : ports_(ports), budget_(&budget) {}
+  Outputs(std::span<const std::unique_ptr<AnyOutput>> ports, const StepBudget& budget,
+          SplitIndex split = {})
+      : ports_(ports), budget_(&budget), split_(split) {}
 
   // Requires that the port exists and carries T.
   template <class T>
@@ -176,6 +178,8 @@ class Outputs {
   }
 
   [[nodiscard]] const StepBudget& budget() const { return *budget_; }
+  // The source's split that the records being processed are of, if it reads in this chain and says so.
+  [[nodiscard]] SplitIndex split() const { return split_; }
 
   // Sent after everything this call and those before it have put out.
   void emit_watermark(EventTime watermark) { watermark_ = watermark; }
@@ -188,6 +192,7 @@ class Outputs {
  private:
   std::span<const std::unique_ptr<AnyOutput>> ports_;
   const StepBudget* budget_;
+  SplitIndex split_;
   std::optional<EventTime> watermark_;
   std::optional<bool> idle_;
   std::optional<LoopMarker> loop_marker_;

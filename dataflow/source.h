@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "base/time.h"
 #include "dataflow/operator.h"
 #include "dataflow/output.h"
+#include "dataflow/split_change.h"
 
 namespace weir {
 
@@ -72,9 +74,17 @@ struct Poll {
 //
 // poll puts out at most about a full batch and returns; it reads files but never waits for data to
 // appear.
+//
+// A reader may say which split its records are of. Then an event_time that is chained to it has watermarks per split: the subtask's is
+// the least of all splits that have begun and not ended, and are not idle. One that reads several in turns begins each when it is added.
+// One that reads them one after the other, or merges them in the order of their times, begins a split when it begins to read it: one
+// that waits in a queue would hold the watermark until it is its turn.
 class SourceOperator : public Operator {
  public:
   [[nodiscard]] virtual Result<void> add_split(Split split) = 0;
+  // The enumerator has none for it any more. One that reads several in turns asks (need_split) until it is told, and finishes by itself:
+  // to ask again afterwards is to say that it has finished.
+  virtual void on_no_more_splits() {}
   [[nodiscard]] virtual Result<Poll> poll(Outputs& out) = 0;
   // The splits being read, with positions, so that reading goes on from there.
   [[nodiscard]] virtual std::vector<Split> snapshot_splits() const = 0;
@@ -85,6 +95,39 @@ class SourceOperator : public Operator {
     WEIR_CHECK(false);  // sources have no inputs
     return Progress{StepResult::done, 0};
   }
+
+  // For the chain: what was said about splits since it was asked last.
+  struct SplitNews {
+    std::vector<SplitBegun> begun = {};  // before the poll's records
+    SplitIndex of_records = {};          // that the poll has put out
+    std::vector<SplitEnded> ended = {};  // behind them
+  };
+  [[nodiscard]] SplitNews take_split_news() {
+    SplitNews news{std::exchange(begun_, {}), reads_, std::exchange(ended_, {})};
+    for (const SplitEnded& ended : news.ended) {
+      if (ended.split == reads_) reads_ = {};
+    }
+    return news;
+  }
+
+ protected:
+  // These may be called in add_split() and poll().
+  //
+  // `id` is for people: that of the split. What is put out is not of it before reads_split() says so.
+  [[nodiscard]] SplitIndex begin_split(std::string id) {
+    begun_.push_back({{++last_split_}, std::make_shared<const std::string>(std::move(id))});
+    return begun_.back().split;
+  }
+  // What this poll puts out, all of it, is of this split; and so is what follows until told otherwise.
+  void reads_split(SplitIndex split) { reads_ = split; }
+  // Nothing of it follows this poll.
+  void end_split(SplitIndex split) { ended_.push_back({split}); }
+
+ private:
+  std::vector<SplitBegun> begun_;
+  std::vector<SplitEnded> ended_;
+  SplitIndex reads_{};
+  std::uint64_t last_split_ = 0;
 };
 
 using EnumeratorFactory = std::function<std::unique_ptr<SplitEnumerator>()>;

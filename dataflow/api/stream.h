@@ -77,8 +77,7 @@ class Stream : public StepSettings<Stream<T>> {
       using U = stream_detail::ResultOf<F, const T&>;
       static_assert(!std::is_void_v<U>,
                     "weir: map needs a function that returns something; use filter or process");
-      return then<U>(
-          transform<U>("map", [f] { return std::make_unique<MapOperator<T, U, F>>(f); }));
+      return then<U>(row_wise<U>("map", [f] { return std::make_unique<MapOperator<T, U, F>>(f); }));
     } else {
       static_assert(stream_detail::never<F>,
                     "weir: map needs a function callable with a const record");
@@ -90,7 +89,7 @@ class Stream : public StepSettings<Stream<T>> {
   [[nodiscard]] Stream filter(Predicate keeps) const {
     static_assert(std::predicate<Predicate&, const T&>,
                   "weir: filter needs a function from a const record to bool");
-    return then<T>(transform<T>(
+    return then<T>(row_wise<T>(
         "filter", [keeps] { return std::make_unique<FilterOperator<T, Predicate>>(keeps); }));
   }
 
@@ -101,10 +100,10 @@ class Stream : public StepSettings<Stream<T>> {
     if constexpr (stream_detail::RangeFunction<F, T>) {
       using U = std::ranges::range_value_t<std::invoke_result_t<F&, const T&>>;
       return then<U>(
-          transform<U>("flat map", [f] { return std::make_unique<FlatMapOperator<T, U, F>>(f); }));
+          row_wise<U>("flat map", [f] { return std::make_unique<FlatMapOperator<T, U, F>>(f); }));
     } else if constexpr (stream_detail::CollectingFunction<F>) {
       using U = typename stream_detail::CollectedBy<F>::Type;
-      return then<U>(transform<U>(
+      return then<U>(row_wise<U>(
           "flat map", [f] { return std::make_unique<CollectingFlatMapOperator<T, U, F>>(f); }));
     } else {
       static_assert(stream_detail::never<F>,
@@ -124,7 +123,7 @@ class Stream : public StepSettings<Stream<T>> {
         requires { typename stream_detail::ResultOf<F, const T&>::value_type; },
         "weir: parse needs a function that returns Result<U> or std::optional<U>");
     using U = typename stream_detail::ResultOf<F, const T&>::value_type;
-    auto node = transform<U>("parse", [f] { return std::make_unique<ParseOperator<T, U, F>>(f); });
+    auto node = row_wise<U>("parse", [f] { return std::make_unique<ParseOperator<T, U, F>>(f); });
     node.name = std::move(name);
     node.name_given = true;
     return then<U>(std::move(node));
@@ -146,9 +145,11 @@ class Stream : public StepSettings<Stream<T>> {
                   "std::optional<EventTime>, or generated(generator)");
     check_not_opened<Extract>();
     if (const auto mistake = strategy.mistake()) builder_->add_mistake(*mistake);
-    return then<T>(transform<T>("event time", [extract, strategy] {
+    auto node = row_wise<T>("event time", [extract, strategy] {
       return std::make_unique<EventTimeOperator<T, Extract, Strategy>>(extract, strategy);
-    }));
+    });
+    node.alignment = strategy.options().alignment;
+    return then<T>(std::move(node));
   }
   // Gives records the time of the machine at which they are here, and watermarks that follow it.
   [[nodiscard]] Stream ingestion_time() const {
@@ -293,6 +294,7 @@ class Stream : public StepSettings<Stream<T>> {
     node.name = std::move(name);
     node.name_given = true;
     node.stateful = declares_operator_state<F>();
+    node.keeps_splits = !node.stateful;
     append_side_outputs(function, node.outputs, node.output_names);
     return then<Out>(std::move(node));
   }
@@ -371,6 +373,14 @@ class Stream : public StepSettings<Stream<T>> {
     node.outputs.push_back(port_type_of<U>());
     node.output_names.emplace_back();
     node.input_hashers.resize(1);
+    return node;
+  }
+
+  // A step that keeps splits.
+  template <class U, class Factory>
+  [[nodiscard]] static LogicalNode row_wise(std::string kind, Factory factory) {
+    LogicalNode node = transform<U>(std::move(kind), std::move(factory));
+    node.keeps_splits = true;
     return node;
   }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,8 @@
 namespace weir {
 
 // Reads the splits that it has been given in the order of their indices: after a restore with fewer readers one of them has several
-// shares of what is numbered by time, and read one after the other they would be late.
+// shares of what is numbered by time, and read one after the other they would be late. Those that it has at a time are read as one: for
+// watermarks, too, they are one split.
 class IndexReader : public SourceOperator {
  public:
   [[nodiscard]] Result<void> add_split(Split split) final { return splits_.add(std::move(split)); }
@@ -23,10 +25,10 @@ class IndexReader : public SourceOperator {
     while (true) {
       bring_least_to_front();
       if (splits_.empty()) {
-        begun_ = false;
+        if (begun_ != SplitIndex{}) end_split(std::exchange(begun_, {}));
         return Poll{PollResult::need_split};
       }
-      if (!std::exchange(begun_, true)) begin(splits_.front());
+      if (begun_ == SplitIndex{}) begin_all();
       if (splits_.size() == 1) return read(splits_.front(), out);
       auto poll = read_up_to_next(out);
       if (!poll || poll->result != PollResult::more || out.any_full() || out.budget().spent())
@@ -52,6 +54,13 @@ class IndexReader : public SourceOperator {
   }
 
  private:
+  void begin_all() {
+    std::string id = splits_.front_id();
+    if (splits_.size() > 1) id += " and " + std::to_string(splits_.size() - 1) + " more";
+    begun_ = begin_split(std::move(id));
+    reads_split(begun_);
+    begin(splits_.front());
+  }
   void bring_least_to_front() {
     while (!splits_.empty() && remaining(splits_.front()) == 0) splits_.pop();
     for (std::size_t i = 1; i < splits_.size(); ++i) {
@@ -73,7 +82,7 @@ class IndexReader : public SourceOperator {
   }
 
   SplitQueue<IndexSplit> splits_;
-  bool begun_ = false;  // since there were none
+  SplitIndex begun_{};  // what it reads since there was nothing
   std::uint64_t read_records_ = 0;
 };
 

@@ -56,6 +56,10 @@ class SplitQueue {
     return splits_.front().content;
   }
   [[nodiscard]] const Content& front() const { return const_cast<SplitQueue*>(this)->front(); }
+  [[nodiscard]] const std::string& front_id() const {
+    WEIR_CHECK(!empty());
+    return splits_.front().id;
+  }
   void pop() {
     WEIR_CHECK(!empty());
     splits_.pop_front();

@@ -103,6 +103,8 @@ class TextFileReader final : public SourceOperator {
       auto opened = open_lines(splits_.front());
       if (!opened) return opened.error();
       lines_ = *std::move(opened);
+      begun_ = begin_split(splits_.front_id());
+      reads_split(begun_);
     }
     const LineReader::Step step = read(out);
     if (step == LineReader::Step::failed) return lines_->error();
@@ -110,6 +112,7 @@ class TextFileReader final : public SourceOperator {
       read_bytes_ += splits_.front().bytes();
       lines_.reset();
       splits_.pop();
+      end_split(begun_);
     }
     return Poll{PollResult::more};
   }
@@ -163,6 +166,7 @@ class TextFileReader final : public SourceOperator {
 
   SplitQueue<FileRange> splits_;
   std::unique_ptr<LineReader> lines_;  // of the front split, once it is opened
+  SplitIndex begun_{};                 // the same
   std::uint64_t read_bytes_ = 0;       // of finished splits
 };
 

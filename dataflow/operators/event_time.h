@@ -7,10 +7,11 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "dataflow/operator.h"
 #include "dataflow/output.h"
-#include "dataflow/window/idleness_timer.h"
+#include "dataflow/window/split_watermarks.h"
 #include "dataflow/window/watermark_strategy.h"
 
 namespace weir {
@@ -25,19 +26,19 @@ EventTime to_event_time(std::chrono::time_point<std::chrono::system_clock, D> ti
 
 // Sets the times in place and passes batches on as they are; a watermark follows each batch that
 // moves it. Watermarks from before are replaced, but for the last.
+//
+// Chained to a source that says which of its splits records are of, it has watermarks per split: see SplitWatermarks.
 template <class T, class Extract, class Strategy>
 class EventTimeOperator final : public Operator {
  public:
   EventTimeOperator(Extract extract, const Strategy& strategy)
       : extract_(std::move(extract)),
-        watermarks_(strategy.generator()),
-        options_(strategy.options()) {
-    if (options_.idleness) idleness_.emplace(*options_.idleness);
-  }
+        options_(strategy.options()),
+        splits_([strategy] { return strategy.generator(); }, options_.idleness) {}
 
   [[nodiscard]] Result<void> open(const OperatorContext& context) override {
     context_ = &context;
-    if (idleness_) (void)idleness_->look(context.clock->processing_time());
+    if (options_.idleness) (void)splits_.look(context.clock->processing_time());
     return {};
   }
 
@@ -45,22 +46,17 @@ class EventTimeOperator final : public Operator {
                                          Outputs& out) override {
     if (rows.begin == 0) writable(in).times.resize(in->size());
     auto& batch = batch_cast<T>(*in);
-    using Watermarks = decltype(watermarks_);
+    Watermarks& watermarks = splits_.generator_of(out.split());
     if constexpr (std::is_trivially_copyable_v<Watermarks> && sizeof(Watermarks) <= 64) {
-      Watermarks own = watermarks_;  // in registers: times are written beside it
+      Watermarks own = watermarks;  // in registers: times are written beside it
       stamp(batch, rows, own);
-      watermarks_ = own;
+      watermarks = own;
     } else {
-      stamp(batch, rows, watermarks_);
+      stamp(batch, rows, watermarks);
     }
     if (rows.end < batch.size()) return Progress{StepResult::done, rows.end};
-    if (idleness_) idleness_->on_record();
-    set_idle(false, out);
     out.port<T>().forward(std::move(in));
-    if (watermarks_.current() > emitted_) {
-      emitted_ = watermarks_.current();
-      out.emit_watermark(emitted_);
-    }
+    emit(splits_.on_records(), out);
     return Progress{StepResult::done, rows.end};
   }
 
@@ -69,16 +65,26 @@ class EventTimeOperator final : public Operator {
     return StepResult::done;
   }
 
-  [[nodiscard]] std::optional<ProcessingTime> next_processing_timer() const override {
-    return idleness_ ? idleness_->next_look() : std::nullopt;
-  }
-  [[nodiscard]] Result<StepResult> on_processing_time(ProcessingTime now, Outputs& out) override {
-    if (idleness_->look(now)) set_idle(true, out);
-    return StepResult::done;
+  void on_split_change(const SplitChange& change, Outputs& out) override {
+    if (const auto* begun = std::get_if<SplitBegun>(&change)) {
+      emit(splits_.begin(begun->split, begun->id), out);
+    } else {
+      emit(splits_.end(std::get<SplitEnded>(change).split), out);
+    }
   }
 
+  [[nodiscard]] std::optional<ProcessingTime> next_processing_timer() const override {
+    return splits_.next_look();
+  }
+  [[nodiscard]] Result<StepResult> on_processing_time(ProcessingTime now, Outputs& out) override {
+    emit(splits_.look(now, source_paused_), out);
+    return StepResult::done;
+  }
+  void on_source_paused(bool paused) override { source_paused_ = paused; }
+
  private:
-  template <class Watermarks>
+  using Watermarks = decltype(std::declval<const Strategy&>().generator());
+
   void stamp(Batch<T>& batch, RowRange rows, Watermarks& watermarks) {
     const EventTime latest = latest_believed();
     std::uint64_t ahead = 0;
@@ -110,19 +116,21 @@ class EventTimeOperator final : public Operator {
         "like it (with_max_ahead)");
   }
 
-  void set_idle(bool idle, Outputs& out) {
-    if (idle_ == idle) return;
-    idle_ = idle;
-    out.emit_idle(idle);
+  void emit(const MergedWatermark& merged, Outputs& out) {
+    if (merged.idle) out.emit_idle(*merged.idle);
+    if (merged.watermark) out.emit_watermark(*merged.watermark);
+    if (splits_.take_overview_changed()) {
+      context_->metrics->splits.show(splits_.overview());
+    } else {
+      context_->metrics->splits.show(splits_.least(), splits_.furthest());
+    }
   }
 
   Extract extract_;
-  decltype(std::declval<const Strategy&>().generator()) watermarks_;
   WatermarkOptions options_;
-  std::optional<IdlenessTimer> idleness_;
-  bool idle_ = false;
+  SplitWatermarks<Watermarks> splits_;
+  bool source_paused_ = false;
   const OperatorContext* context_ = nullptr;
-  EventTime emitted_ = EventTime::min();
 };
 
 // Gives records the time at which they arrive here, to which the watermark follows also while none do.

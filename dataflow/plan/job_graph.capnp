@@ -15,6 +15,7 @@ struct JobGraph {
     kind @1 :Text;
     role @2 :UInt8;             # StageRole
     commits @3 :Bool;
+    alignmentGroup @4 :Text;    # empty: none
   }
 
   struct Vertex {

@@ -24,7 +24,8 @@ JobGraph make_job_graph(const PhysicalPlan& plan) {
                            .name = node.name,
                            .kind = node.kind.substr(0, limits::kind_bytes_max),
                            .role = node.role,
-                           .commits = node.role == StageRole::sink && node.make_committer});
+                           .commits = node.role == StageRole::sink && node.make_committer,
+                           .alignment_group = node.alignment ? node.alignment->group : ""});
   }
   for (const Vertex& vertex : plan.vertices) {
     JobVertex& to = graph.vertices.emplace_back(JobVertex{.id = vertex.id,
@@ -66,7 +67,8 @@ Result<void> check_consistent(const JobGraph& graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (graph.nodes[i].id.value != i) return wrong("node " + std::to_string(i) + " has another id");
     if (graph.nodes[i].name.size() > limits::name_bytes_max ||
-        graph.nodes[i].kind.size() > limits::kind_bytes_max)
+        graph.nodes[i].kind.size() > limits::kind_bytes_max ||
+        graph.nodes[i].alignment_group.size() > limits::name_bytes_max)
       return wrong("a node's name is too long");
     if (graph.nodes[i].role > StageRole::sink) return wrong("a node has an unknown role");
   }

@@ -17,6 +17,8 @@ struct JobNode {
   std::string kind;
   StageRole role = StageRole::transform;
   bool commits = false;  // a sink whose output becomes visible by a committer
+  std::string alignment_group =
+      {};  // of a step whose source waits for those of others; "": it does not
   friend bool operator==(const JobNode&, const JobNode&) = default;
 
   // Whether something is done for it once per job: splits enumerated, output committed.

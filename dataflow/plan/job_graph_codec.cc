@@ -29,6 +29,7 @@ void build(const JobGraph& graph, wire::JobGraph::Builder to) {
     nodes[i].setKind(graph.nodes[i].kind);
     nodes[i].setRole(static_cast<std::uint8_t>(graph.nodes[i].role));
     nodes[i].setCommits(graph.nodes[i].commits);
+    nodes[i].setAlignmentGroup(graph.nodes[i].alignment_group);
   }
   auto vertices = to.initVertices(static_cast<unsigned>(graph.vertices.size()));
   for (unsigned i = 0; i < vertices.size(); ++i) {
@@ -60,7 +61,8 @@ JobGraph read(wire::JobGraph::Reader from) {
                            .name = text_of(node.getName()),
                            .kind = text_of(node.getKind()),
                            .role = static_cast<StageRole>(node.getRole()),
-                           .commits = node.getCommits()});
+                           .commits = node.getCommits(),
+                           .alignment_group = text_of(node.getAlignmentGroup())});
   }
   for (const auto vertex : from.getVertices()) {
     JobVertex& to = graph.vertices.emplace_back();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "dataflow/plan/chaining.h"
 #include "state/key_groups.h"
 
 namespace weir {
@@ -42,6 +43,7 @@ class Validation {
     for (const LogicalNode& node : plan_.nodes) check_parallelism(node);
     for (const LogicalEdge& edge : plan_.edges) check_edge(edge);
     check_output_directories();
+    check_alignments();
     for (const LogicalNode& node : plan_.nodes) {
       if (node.loop_head) check_loop(node);
     }
@@ -211,6 +213,21 @@ class Validation {
     }
     std::erase_if(reached, [&leading](NodeId id) { return !leading.contains(id); });
     return reached;
+  }
+
+  // It is a source that is to wait, so it must be in the same task.
+  void check_alignments() {
+    const auto heads = chain_heads(plan_, settings_, settled_partitionings(plan_, settings_));
+    for (const LogicalNode& node : plan_.nodes) {
+      const LogicalNode& head = plan_.nodes[heads[node.id.value].value];
+      if (!node.alignment || head.role == StageRole::source) continue;
+      mistakes_.push_back(quoted(node.name) + " has with_alignment(\"" + node.alignment->group +
+                          "\", …), but is not chained to a source, which could wait: put "
+                          "event_time directly behind "
+                          "the source, or behind steps like map, filter or parse of its "
+                          "parallelism and slot group, "
+                          "without union_with, partitioning, no_chain or --no-chaining between");
+    }
   }
 
   void check_output_directories() {

@@ -15,6 +15,7 @@
 #include "dataflow/runtime/chain_spec.h"
 #include "dataflow/sink.h"
 #include "dataflow/source.h"
+#include "dataflow/window/watermark_alignment.h"
 
 namespace weir {
 
@@ -33,6 +34,10 @@ struct LogicalNode {
   StageRole role = StageRole::transform;
   bool keyed = false;
   bool stateful = false;  // its name must be given
+  // Puts out records only in the call that takes those that they are made of: so they are of the same split of the source.
+  bool keeps_splits = false;
+  // Of a step that makes watermarks: its source waits for others. Then it is in one chain with one.
+  std::optional<WatermarkAlignment> alignment = {};
 
   OperatorFactory factory;              // called once per subtask, from any thread
   EnumeratorFactory make_enumerator;    // of sources

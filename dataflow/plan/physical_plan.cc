@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "dataflow/plan/chaining.h"
 #include "dataflow/plan/job_graph.h"
 
 namespace weir {
@@ -19,9 +20,8 @@ class PhysicalPlanner {
       : logical_(logical), settings_(settings) {}
 
   void build(PhysicalPlan& plan) {
-    settle_partitionings();
-    chain_head_.resize(logical_.nodes.size());
-    for (const LogicalNode& node : logical_.nodes) chain_head_[node.id.value] = head_of(node);
+    partitionings_ = settled_partitionings(logical_, settings_);
+    chain_head_ = chain_heads(logical_, settings_, partitionings_);
     for (const LogicalNode& node : logical_.nodes) {
       if (chain_head_[node.id.value] == node.id) add_vertex(plan, node);
     }
@@ -37,48 +37,13 @@ class PhysicalPlanner {
     return parallelism_of(node(id), settings_);
   }
 
-  void settle_partitionings() {
-    for (const LogicalEdge& edge : logical_.edges) {
-      // To all subtasks of a loop, so that their inputs end together: one that goes on alone would get no barriers.
-      const bool equal = parallelism(edge.from) == parallelism(edge.to);
-      const bool to_all = !equal || (parallelism(edge.to) > 1 && is_loop_head(edge.to));
-      partitionings_.push_back(
-          edge.partitioning.value_or(to_all ? Partitioning::rebalance : Partitioning::forward));
-    }
-  }
-  [[nodiscard]] bool is_loop_head(NodeId id) const {
-    return std::ranges::find(logical_.nodes, id, &LogicalNode::loop_head) != logical_.nodes.end();
-  }
-
-  // The head of the chain that a node joins: itself, or that of its only input.
-  [[nodiscard]] NodeId head_of(const LogicalNode& consumer) const {
-    const std::size_t none = logical_.edges.size();
-    std::size_t only = none;
-    for (std::size_t i = 0; i < logical_.edges.size(); ++i) {
-      if (logical_.edges[i].to != consumer.id) continue;
-      if (only != none) return consumer.id;
-      only = i;
-    }
-    if (only == none || !is_chainable(only)) return consumer.id;
-    return chain_head_[logical_.edges[only].from.value];
-  }
-
-  [[nodiscard]] bool is_chainable(std::size_t edge_index) const {
-    const LogicalEdge& edge = logical_.edges[edge_index];
-    const LogicalNode& from = node(edge.from);
-    const LogicalNode& to = node(edge.to);
-    return settings_.chaining && partitionings_[edge_index] == Partitioning::forward &&
-           edge.kind == ExchangeKind::pipelined && parallelism(from.id) == parallelism(to.id) &&
-           from.slot_group == to.slot_group && from.chaining != Chaining::never &&
-           to.chaining == Chaining::always && from.blocking == to.blocking &&
-           to.input_hashers.size() == 1;
-  }
-
   [[nodiscard]] static ChainStage stage_of(const LogicalNode& node) {
     return {.node = node.id,
             .operator_name = node.name,
             .role = node.role,
             .keyed = node.keyed,
+            .keeps_splits = node.keeps_splits,
+            .alignment = node.alignment,
             .factory = node.factory,
             .outputs = node.outputs,
             .targets = std::vector<std::vector<ChainTarget>>(node.outputs.size()),

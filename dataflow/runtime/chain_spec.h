@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "dataflow/operator.h"
 #include "dataflow/plan/partitioner.h"
 #include "dataflow/runtime/exchange_writer.h"
+#include "dataflow/window/watermark_alignment.h"
 
 namespace weir {
 
@@ -26,6 +28,8 @@ struct ChainStage {
   std::string operator_name;
   StageRole role = StageRole::transform;
   bool keyed = false;
+  bool keeps_splits = false;  // see LogicalNode
+  std::optional<WatermarkAlignment> alignment = {};
   OperatorFactory factory;
   std::vector<PortType> outputs;
   std::vector<std::vector<ChainTarget>> targets;  // by output port; the consumers of each

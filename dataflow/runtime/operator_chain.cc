@@ -114,7 +114,7 @@ bool OperatorChain::wants_input() const {
 
 void OperatorChain::feed(InputPort port, Element element) {
   WEIR_CHECK(!stages_.front().ended);
-  stages_.front().slot.emplace_back(port, std::move(element));
+  stages_.front().slot.push_back({port, {}, std::move(element)});
 }
 
 Result<ChainActivity> OperatorChain::turn(const StepBudget& budget, ProcessingTime now) {
@@ -156,7 +156,8 @@ bool OperatorChain::consumers_have_room(const Stage& stage) const {
 
 Result<void> OperatorChain::call(Stage& stage, const StepBudget& budget, ProcessingTime now) {
   prepare_outputs(stage);
-  Outputs out(stage.outputs, budget);
+  const SplitIndex split = stage.slot.empty() ? SplitIndex{} : stage.slot.front().split;
+  Outputs out(stage.outputs, budget, split);
   set(metrics_->stage_called, static_cast<std::uint32_t>(&stage - stages_.data()));
   try {
     const auto result = dispatch(stage, out, now);
@@ -165,7 +166,7 @@ Result<void> OperatorChain::call(Stage& stage, const StepBudget& budget, Process
   } catch (...) {
     return user_code_error(stage.spec->operator_name);
   }
-  WEIR_TRY(deliver(stage, out));
+  WEIR_TRY(deliver(stage, out, split));
   if (stage.finishing && stage.ended) {
     stage.finishing = false;
     deliver_control(stage, EndOfInput{});
@@ -182,7 +183,15 @@ Result<StepResult> OperatorChain::dispatch(Stage& stage, Outputs& out, Processin
     if (result && *result == StepResult::done) stage.ended = true;
     return result;
   }
-  auto& [port, element] = stage.slot.front();
+  Work& work = stage.slot.front();
+  if (const auto* change = std::get_if<SplitChange>(&work.what)) {
+    stage.op->on_split_change(*change, out);
+    deliver_split_change(stage, *change);
+    stage.slot.pop_front();
+    return StepResult::done;
+  }
+  const InputPort port = work.port;
+  auto& element = std::get<Element>(work.what);
   if (auto* batch = std::get_if<BatchPtr>(&element)) return process_batch(stage, port, *batch, out);
   auto result = process_control(stage, port, element, out);
   if (result && *result == StepResult::done) stage.slot.pop_front();
@@ -304,7 +313,7 @@ void OperatorChain::hash_if_keyed(Stage& stage, InputPort port, BatchPtr& batch)
 }
 
 void OperatorChain::element_done(Stage& stage) {
-  BatchPtr batch = std::move(std::get<BatchPtr>(stage.slot.front().second));
+  BatchPtr batch = std::move(std::get<BatchPtr>(std::get<Element>(stage.slot.front().what)));
   stage.slot.pop_front();
   stage.position = 0;
   if (batch == nullptr) return;  // passed on
@@ -326,19 +335,22 @@ void OperatorChain::prepare_outputs(Stage& stage) {
   }
 }
 
-Result<void> OperatorChain::deliver(Stage& stage, const Outputs& out) {
+Result<void> OperatorChain::deliver(Stage& stage, const Outputs& out, SplitIndex split) {
   for (std::size_t port = 0; port < stage.outputs.size(); ++port) {
     if (stage.outputs[port]->empty()) continue;
     BatchPtr batch = stage.outputs[port]->take();
     if (&stage == &stages_.front()) add(metrics_->head_records_out, batch->size());
     const auto& targets = stage.spec->targets[port];
-    for (std::size_t i = 0; i + 1 < targets.size(); ++i) WEIR_TRY(hand_over(targets[i], batch));
+    for (std::size_t i = 0; i + 1 < targets.size(); ++i)
+      WEIR_TRY(hand_over(targets[i], batch, split));
     if (targets.empty()) {
       pool_->put(std::move(batch));  // a side output that nobody reads
     } else {
-      WEIR_TRY(hand_over(targets.back(), std::move(batch)));
+      WEIR_TRY(hand_over(targets.back(), std::move(batch), split));
     }
   }
+  stage.watermark = out.watermark().value_or(stage.watermark);
+  stage.idle = out.idle().value_or(stage.idle);
   // A channel's watermark counts while it is active.
   if (out.idle() == false) deliver_control(stage, WatermarkStatus{false});
   if (out.watermark()) deliver_control(stage, Watermark{*out.watermark()});
@@ -347,9 +359,11 @@ Result<void> OperatorChain::deliver(Stage& stage, const Outputs& out) {
   return {};
 }
 
-Result<void> OperatorChain::hand_over(const ChainTarget& target, BatchPtr batch) {
+Result<void> OperatorChain::hand_over(const ChainTarget& target, BatchPtr batch, SplitIndex split) {
   if (target.kind == ChainTarget::Kind::stage) {
-    stages_[target.index].slot.emplace_back(InputPort{0}, std::move(batch));
+    Stage& to = stages_[target.index];
+    to.slot.push_back(
+        {InputPort{0}, to.spec->keeps_splits ? split : SplitIndex{}, Element{std::move(batch)}});
     return {};
   }
   add(metrics_->records_out, batch->size());
@@ -363,11 +377,20 @@ Result<void> OperatorChain::hand_over(const ChainTarget& target, BatchPtr batch)
   }
 }
 
+void OperatorChain::deliver_split_change(Stage& stage, const SplitChange& change) {
+  for (const auto& port_targets : stage.spec->targets) {
+    for (const ChainTarget& target : port_targets) {
+      if (target.kind == ChainTarget::Kind::stage && stages_[target.index].spec->keeps_splits)
+        stages_[target.index].slot.push_back({InputPort{0}, {}, change});
+    }
+  }
+}
+
 void OperatorChain::deliver_control(Stage& stage, const Element& control) {
   for (const auto& port_targets : stage.spec->targets) {
     for (const ChainTarget& target : port_targets) {
       if (target.kind == ChainTarget::Kind::stage) {
-        stages_[target.index].slot.emplace_back(InputPort{0}, control);
+        stages_[target.index].slot.push_back({InputPort{0}, {}, control});
       } else {
         const auto* watermark = std::get_if<Watermark>(&control);
         if (watermark != nullptr && stages_.front().spec->role == StageRole::source)
@@ -397,15 +420,24 @@ Result<Poll> OperatorChain::poll_source(const StepBudget& budget) {
     }
   }();
   if (!poll) return poll;
-  WEIR_TRY(deliver(head, out));
+  const SourceOperator::SplitNews news = source().take_split_news();
+  for (const SplitBegun& begun : news.begun) deliver_split_change(head, begun);
+  WEIR_TRY(deliver(head, out, news.of_records));
+  for (const SplitEnded& ended : news.ended) deliver_split_change(head, ended);
   return poll;
 }
 
 void OperatorChain::end_source() {
   Stage& head = stages_.front();
   WEIR_CHECK(head.slot.empty());
-  head.slot.emplace_back(InputPort{0}, Watermark{EventTime::max()});
+  head.slot.push_back({InputPort{0}, {}, Watermark{EventTime::max()}});
   head.finishing = true;
+}
+
+void OperatorChain::set_source_paused(bool paused) {
+  for (Stage& stage : stages_) {
+    if (!stage.ended) stage.op->on_source_paused(paused);
+  }
 }
 
 std::optional<ProcessingTime> OperatorChain::next_timer() const {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "base/clock.h"
@@ -18,6 +19,7 @@
 #include "dataflow/runtime/task_metrics.h"
 #include "dataflow/sink.h"
 #include "dataflow/source.h"
+#include "dataflow/split_change.h"
 #include "state/snapshot.h"
 #include "state/state_backend.h"
 
@@ -36,6 +38,9 @@ enum class ChainActivity : std::uint8_t {
 // and the control elements behind it wait between two operators, and what is in flight inside a
 // task is bounded by its operators, whatever a record expands to. An operator that stopped half way
 // is called again with the rest. Exceptions of user functions end here. Not thread-safe.
+//
+// Which split of the source a batch is of goes along with it, from step to step as far as these keep splits, and so does the word that a
+// split begins or ends. It is beside the batch, which may be shared with another task, and nothing of it enters an exchange.
 class OperatorChain {
  public:
   // `contexts` has one entry per stage. Everything referred
@@ -71,6 +76,12 @@ class OperatorChain {
   [[nodiscard]] SourceOperator& source();
   [[nodiscard]] Result<Poll> poll_source(const StepBudget& budget);
   void end_source();
+  // Whether it is left alone for now, see Operator::on_source_paused.
+  void set_source_paused(bool paused);
+
+  // The last watermark that a stage has put out, and whether it is idle.
+  [[nodiscard]] EventTime watermark_of(std::size_t stage) const { return stages_[stage].watermark; }
+  [[nodiscard]] bool is_idle(std::size_t stage) const { return stages_[stage].idle; }
 
   // The earliest processing time at which some operator wants to be called.
   [[nodiscard]] std::optional<ProcessingTime> next_timer() const;
@@ -111,6 +122,12 @@ class OperatorChain {
   void close();
 
  private:
+  // What an operator is to work on.
+  struct Work {
+    InputPort port;
+    SplitIndex split;  // of a batch
+    std::variant<Element, SplitChange> what;
+  };
   struct Stage {
     const ChainStage* spec = nullptr;
     OperatorContext context;
@@ -119,7 +136,7 @@ class OperatorChain {
     std::shared_ptr<std::vector<Split>>
         splits;  // of a source; brought up to date for each snapshot
     std::vector<std::unique_ptr<AnyOutput>> outputs;
-    std::deque<std::pair<InputPort, Element>> slot;
+    std::deque<Work> slot;
     std::size_t position = 0;   // first row of the slot's batch not processed
     std::size_t call_rows = 0;  // rows per call, adapted to the user function's speed
     std::uint32_t open_inputs = 0;
@@ -127,6 +144,8 @@ class OperatorChain {
     bool ended = false;
     bool waits_outside = false;  // returned `blocked`
     bool opened = false;
+    EventTime watermark = EventTime::min();  // the last put out
+    bool idle = false;                       // likewise
   };
 
   void begin_state(Stage& stage, RestoredState restored);
@@ -144,8 +163,9 @@ class OperatorChain {
   [[nodiscard]] Result<void> snapshot(Stage& stage, CheckpointId checkpoint, const Clock& clock);
   void hash_if_keyed(Stage& stage, InputPort port, BatchPtr& batch);
   void element_done(Stage& stage);
-  [[nodiscard]] Result<void> deliver(Stage& stage, const Outputs& out);
-  [[nodiscard]] Result<void> hand_over(const ChainTarget& target, BatchPtr batch);
+  [[nodiscard]] Result<void> deliver(Stage& stage, const Outputs& out, SplitIndex split);
+  [[nodiscard]] Result<void> hand_over(const ChainTarget& target, BatchPtr batch, SplitIndex split);
+  void deliver_split_change(Stage& stage, const SplitChange& change);
   void deliver_control(Stage& stage, const Element& control);
   void prepare_outputs(Stage& stage);
 

@@ -62,6 +62,8 @@ class SteppedTasks::Task final : public TaskEnvironment {
 
   void acknowledge(FrozenTask frozen) override { acknowledged_.insert(frozen.chain.checkpoint); }
   void decline(CheckpointId /*checkpoint*/) override {}
+  // No source waits for another.
+  void report_watermarks(std::vector<StepWatermark> reached) override;
 
  private:
   // To one consumer.
@@ -231,6 +233,14 @@ void SteppedTasks::Task::return_credit(ChannelIndex channel, std::uint64_t bytes
   tasks_->mail.push_back([tasks = tasks_, at = producers_[channel.value], bytes,
                           reusable = std::move(reusable)]() mutable {
     tasks->at(at).add_credit(at, bytes, std::move(reusable));
+  });
+}
+
+void SteppedTasks::Task::report_watermarks(std::vector<StepWatermark> reached) {
+  for (StepWatermark& of_step : reached) of_step.time = EventTime::max();
+  tasks_->mail.push_back([this, reached = std::move(reached)] {
+    core_->align(reached);
+    ready_ = true;
   });
 }
 

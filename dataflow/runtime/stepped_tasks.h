@@ -21,7 +21,7 @@ using JobSnapshot = std::map<NodeId, std::vector<RestoredState>>;
 // What actors do for tasks, without actors: the same TaskCores, channels with credit, and split
 // enumerators. Messages are delivered between steps, tasks step in the order of the plan, and time
 // stands still while they do; so a run is the same each time. The plan's committers and checks are
-// not called.
+// not called, and no source waits for others (WatermarkAlignment).
 //
 // Not thread-safe; an operator's waker may be called from any thread and is heeded by the next run.
 class SteppedTasks {

@@ -98,7 +98,8 @@ TaskCore::TaskCore(const ChainSpec& spec, Wiring wiring, TaskEnvironment& enviro
       aligner_(make_aligner(wiring.input_channels.size(), wiring.checkpoint_mode)),
       loop_markers_(make_loop_markers(wiring.input_channels.size())),
       is_source_(spec.stages.front().role == StageRole::source),
-      splits_overtake_barriers_(wiring.splits_overtake_barriers) {
+      splits_overtake_barriers_(wiring.splits_overtake_barriers),
+      alignment_(spec) {
   if (!wiring.restored.empty()) chain_.restore(std::move(wiring.restored));
   WEIR_CHECK(is_source_ == wiring.input_channels.empty());
   measure_windows();
@@ -155,6 +156,7 @@ void TaskCore::ask_again_at(ProcessingTime time) {
 void TaskCore::no_more_splits() {
   WEIR_CHECK(splits_ == SplitState::asked);
   splits_ = SplitState::exhausted;
+  chain_.source().on_no_more_splits();
 }
 
 Result<StepOutcome> TaskCore::step() {
@@ -176,6 +178,7 @@ Result<StepOutcome> TaskCore::step() {
     if (!fed) return fed.error();
     starved = !*fed;
   } while (!starved && !budget.spent());
+  report_watermarks();
   for (auto& exchange : exchanges_) exchange->flush_to_idle_receivers();
   if (valve_) set(metrics_->watermark_ms, valve_->current().ms);
   measure_channels();
@@ -251,6 +254,7 @@ Result<bool> TaskCore::poll_source(const StepBudget& budget) {
     splits_ = SplitState::unasked;
   }
   if (source_idle_until_ && now < *source_idle_until_) return false;
+  if (source_waits_for_others()) return false;
   source_idle_until_.reset();
 
   const auto poll = chain_.poll_source(budget);
@@ -273,6 +277,32 @@ Result<bool> TaskCore::poll_source(const StepBudget& budget) {
   source_ended_ = true;
   chain_.end_source();
   return true;
+}
+
+void TaskCore::look_at_watermarks() {
+  for (std::size_t i = 0; i < alignment_.size(); ++i) {
+    const std::uint32_t stage = alignment_.stage(i);
+    alignment_.reach(i, chain_.watermark_of(stage), chain_.is_idle(stage));
+  }
+}
+
+void TaskCore::report_watermarks() {
+  if (alignment_.size() == 0) return;
+  look_at_watermarks();
+  const ProcessingTime now = clock_->processing_time();
+  if (alignment_.report_is_due(now)) environment_->report_watermarks(alignment_.take_report(now));
+}
+
+bool TaskCore::source_waits_for_others() {
+  if (alignment_.size() == 0) return false;
+  look_at_watermarks();
+  const auto waits_for = alignment_.waits_for();
+  set(metrics_->waits_for_step, waits_for ? waits_for->value + 1 : 0U);
+  if (source_paused_ != waits_for.has_value()) {
+    source_paused_ = waits_for.has_value();
+    chain_.set_source_paused(source_paused_);
+  }
+  return source_paused_;
 }
 
 bool TaskCore::take_from_gate() {
@@ -384,6 +414,7 @@ StepOutcome TaskCore::outcome(bool starved) {
   };
   if (source_idle_until_) consider(*source_idle_until_);
   if (splits_ == SplitState::waiting) consider(ask_split_at_);
+  if (const auto report_at = alignment_.next_report()) consider(*report_at);
   return {StepOutcome::Kind::waiting, wake_at};
 }
 

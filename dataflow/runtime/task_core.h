@@ -19,6 +19,7 @@
 #include "dataflow/runtime/input_gate.h"
 #include "dataflow/runtime/loop_marker_aligner.h"
 #include "dataflow/runtime/operator_chain.h"
+#include "dataflow/runtime/source_alignment.h"
 #include "dataflow/runtime/task_metrics.h"
 #include "dataflow/runtime/watermark_valve.h"
 #include "snapshot/barrier_aligner.h"
@@ -43,6 +44,8 @@ class TaskEnvironment {
   virtual void request_split() = 0;
   // A checkpoint's barrier has passed the whole chain: what was found is to be written and acknowledged.
   virtual void acknowledge(FrozenTask frozen) = 0;
+  // How far the chain's aligned steps are; `align` answers.
+  virtual void report_watermarks(std::vector<StepWatermark> reached) = 0;
   // The aligner gave a checkpoint up, for a newer one.
   virtual void decline(CheckpointId checkpoint) = 0;
 };
@@ -105,6 +108,8 @@ class TaskCore {
   [[nodiscard]] Result<void> add_split(Split split);
   void ask_again_at(ProcessingTime time);
   void no_more_splits();
+  // How far the groups of aligned steps are.
+  void align(const std::vector<StepWatermark>& least) { alignment_.on_answer(least); }
   void wake() { chain_.wake(); }
   // Of a source: the barrier leaves when it is between two polls. Of another task: when all its inputs have ended, if it goes on then. One that
   // has come before does nothing.
@@ -137,6 +142,9 @@ class TaskCore {
 
   [[nodiscard]] Result<bool> feed_head(const StepBudget& budget);
   [[nodiscard]] Result<bool> poll_source(const StepBudget& budget);
+  void report_watermarks();
+  void look_at_watermarks();
+  [[nodiscard]] bool source_waits_for_others();
   [[nodiscard]] bool take_from_gate();
   void feed_control(const GateItem& item);
   void feed_valve_output(const ValveOutput& output);
@@ -187,6 +195,8 @@ class TaskCore {
   SplitState splits_ = SplitState::unasked;
   ProcessingTime ask_split_at_{};  // when waiting
   std::optional<ProcessingTime> source_idle_until_;
+  SourceAlignment alignment_;
+  bool source_paused_ = false;
 };
 
 }  // namespace weir

@@ -41,6 +41,8 @@ struct TaskMetrics {
   std::atomic<std::uint64_t> busy_ns{0};
   std::atomic<std::uint64_t> backpressured_ns{0};       // work waited for room in an exchange
   std::atomic<std::int64_t> backpressured_since_ns{0};  // such a wait is under way; 0: none
+  // Of a source that waits for others: the aligned step of its chain that is ahead of its group, from 1; 0: it does not wait.
+  std::atomic<std::uint32_t> waits_for_step{0};
   // For the watchdog: when the step under way began, on the monotonic clock, 0 between steps; and
   // which operator of the chain was called last.
   std::atomic<std::int64_t> step_began_ns{0};

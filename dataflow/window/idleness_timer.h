@@ -37,6 +37,11 @@ class IdlenessTimer {
     }
     return idle_;
   }
+  // In place of a look while nobody is to be read from: the time until the next one does not count.
+  void skip(ProcessingTime now) {
+    next_look_ = now + interval_;
+    silent_since_.reset();
+  }
   // When to look; nothing before the first look.
   [[nodiscard]] std::optional<ProcessingTime> next_look() const { return next_look_; }
 

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/time.h"
+#include "dataflow/window/watermark_alignment.h"
 
 namespace weir {
 
@@ -19,8 +20,11 @@ struct WatermarkOptions {
   // as in tests and on machines whose clock is not set.
   Duration max_ahead = std::chrono::hours{24};
   // After longer than that without a record the stream is idle: it holds nobody's watermark back until one comes. Counted from
-  // the first look that found none; time in which the task had no room for output does not count.
+  // the first look that found none; time in which the task had no room for output does not count, nor does time in which the source
+  // waits for others. Where watermarks are per split (SourceOperator), so is this.
   std::optional<Duration> idleness = {};
+  // The source of the stream waits for those of others.
+  std::optional<WatermarkAlignment> alignment = {};
 };
 
 // Base of strategies. Self is the strategy.
@@ -35,6 +39,19 @@ class WatermarkSettings {
   [[nodiscard]] Self with_max_ahead(Duration max_ahead) const {
     return with([max_ahead](WatermarkOptions& options) { options.max_ahead = max_ahead; });
   }
+  // Sources of all streams of the job with the same group do not get ahead of the slowest of them by more than `max_drift`, by their
+  // watermarks, and a batch or so: so what is behind them does not have to keep what the others are not there for yet. Each subtask
+  // says at every update interval how far it is, and learns how far it may go; while it is beyond that, its source is not read from.
+  // A source that has given no watermark yet holds the others; one that is idle or has ended does not. A subtask waits as a whole:
+  // the splits that it reads at a time are not held against each other.
+  //
+  // It must be chained to its source. An empty group, a drift below 0 and an interval that is not above 0 are mistakes of the plan.
+  [[nodiscard]] Self with_alignment(std::string group, Duration max_drift,
+                                    Duration update_interval = std::chrono::seconds{1}) const {
+    return with([&](WatermarkOptions& options) {
+      options.alignment = WatermarkAlignment{std::move(group), max_drift, update_interval};
+    });
+  }
   [[nodiscard]] const WatermarkOptions& options() const { return options_; }
 
   // What is wrong, for people.
@@ -46,6 +63,9 @@ class WatermarkSettings {
     if (options_.max_ahead < Duration{0}) {
       return "with_max_ahead(…) has " + std::to_string(options_.max_ahead.count()) +
              " ms: it must not be below 0";
+    }
+    if (options_.alignment) {
+      if (auto mistake = options_.alignment->mistake()) return mistake;
     }
     return static_cast<const Self&>(*this).own_mistake();
   }
@@ -112,7 +132,7 @@ class WatermarkStrategy : public WatermarkSettings<WatermarkStrategy> {
   return WatermarkStrategy(out_of_orderness);
 }
 
-// The watermarks that a generator of the user's makes, one copy per subtask:
+// The watermarks that a generator of the user's makes, one copy per subtask, or per split of the source (SourceOperator):
 //   void on_record(const T&, EventTime)    for each record
 //   EventTime current() const              the watermark now; one that is not beyond the last is not sent
 template <class Generator>

@@ -289,5 +289,92 @@ TEST(Diagnosis, passes_over_few_records_and_even_ones) {
   EXPECT_TRUE(diagnose(job.sample).findings.empty());
 }
 
+SplitOverview two_splits(EventTime least, EventTime furthest) {
+  return {.splits = 2,
+          .idle = 0,
+          .idle_ids = {},
+          .holder = "old.log",
+          .least = least,
+          .furthest = furthest};
+}
+
+TEST(Diagnosis, names_the_split_that_the_source_which_holds_the_watermark_reads) {
+  SampleJob job;
+  job.watermark(0, 0, noon);
+  job.watermark(0, 1, noon - 10min);
+  for (const std::uint32_t subtask : {0U, 1U}) job.watermark(1, subtask, noon - 10min);
+  job.watermark(2, 0, noon - 10min);
+  job.now(0, 1).splits = two_splits(noon - 10min, noon);
+  job.now(0, 1).splits.splits = 3;
+  job.now(0, 1).splits.idle = 1;
+  job.now(0, 1).splits.idle_ids = {"silent.log"};
+  const Diagnosis diagnosis = diagnose(job.sample);
+  ASSERT_EQ(diagnosis.findings.size(), 1U) << "the split is part of that";
+  const FindingText text = describe(job.sample.graph, diagnosis.findings[0]);
+  EXPECT_EQ(text.kind, "watermark");
+  EXPECT_EQ(text.evidence.back(),
+            "it reads 3 splits, of which 1 split is idle (silent.log); the furthest behind is "
+            "'old.log'");
+}
+
+TEST(Diagnosis, names_a_split_that_is_behind_the_others_of_its_subtask) {
+  SampleJob job;
+  for (const std::uint32_t subtask : {0U, 1U}) {
+    job.watermark(0, subtask, noon);
+    job.watermark(1, subtask, noon);
+  }
+  job.watermark(2, 0, noon);
+  job.now(0, 1).splits = two_splits(noon, noon + 10min);
+  const Diagnosis diagnosis = diagnose(job.sample);
+  const auto found = findings_of<SplitHolder>(diagnosis);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].task, (TaskId{{0}, {1}}));
+  EXPECT_EQ(found[0].behind(), Duration(10min));
+  EXPECT_EQ(
+      describe(job.sample.graph, diagnosis.findings[0]).what,
+      "split 'old.log' of 'lines → times (2/2)' holds the watermark: it is 10 min 0 s behind");
+  job.now(0, 1).splits.least = EventTime::min();
+  EXPECT_EQ(describe(job.sample.graph, diagnose(job.sample).findings[0]).what,
+            "split 'old.log' of 'lines → times (2/2)' holds the watermark: it has given none yet");
+}
+
+TEST(Diagnosis, does_not_mind_splits_that_are_about_as_far_as_others) {
+  SampleJob job;
+  job.now(0, 1).splits = two_splits(noon, noon + 1s);
+  EXPECT_TRUE(diagnose(job.sample).findings.empty());
+}
+
+TEST(Diagnosis, says_which_group_a_source_waits_for_and_who_is_the_slowest_of_it) {
+  SampleJob job;
+  job.sample.graph.nodes[1].alignment_group = "visits";
+  for (const std::uint32_t subtask : {0U, 1U}) job.watermark(1, subtask, noon - 3s);
+  job.watermark(2, 0, noon - 3s);
+  job.watermark(0, 0, noon);
+  job.watermark(0, 1, noon - 3s);
+  job.now(0, 0).waits_for = NodeId{1};
+  const Diagnosis diagnosis = diagnose(job.sample);
+  const auto found = findings_of<WaitsForGroup>(diagnosis);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].vertex, VertexId{0});
+  EXPECT_EQ(found[0].waiting, 1U);
+  EXPECT_EQ(found[0].group, "visits");
+  EXPECT_EQ(found[0].slowest, (TaskId{{0}, {1}}));
+  const FindingText text = describe(job.sample.graph, diagnosis.findings[0]);
+  EXPECT_EQ(text.kind, "alignment");
+  EXPECT_EQ(text.what,
+            "'lines → times' waits for alignment group 'visits': it is ahead of it by more than it "
+            "may be");
+  EXPECT_EQ(text.evidence,
+            (std::vector<std::string>{
+                "1 of its 2 subtasks wait", "its watermark is 2023-11-14T22:13:20Z",
+                "the slowest of the group, 'lines → times (2/2)', is at 2023-11-14T22:13:17Z"}));
+}
+
+TEST(Diagnosis, takes_no_step_that_is_not_there_for_one_that_is_waited_for) {
+  SampleJob job;
+  job.now(0, 0).waits_for = NodeId{99};
+  EXPECT_TRUE(diagnose(job.sample).findings.empty());
+}
+
 }  // namespace
 }  // namespace weir

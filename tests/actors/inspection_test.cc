@@ -201,6 +201,58 @@ TEST(TopologyText, shows_who_runs_where_and_what_it_does) {
       << topology_text(job.sample);
 }
 
+// A source with splits that waits for others.
+SampleJob job_with_splits() {
+  SampleJob job;
+  job.sample.graph.nodes[1].alignment_group = "visits";
+  job.now(0, 0).waits_for = NodeId{1};
+  job.now(0, 0).splits = {.splits = 3,
+                          .idle = 2,
+                          .idle_ids = {"a.log", "b.log"},
+                          .holder = "c.log",
+                          .least = EventTime{1'431'857'103'000},
+                          .furthest = EventTime{1'431'857'104'000}};
+  return job;
+}
+
+TEST(TopologyText, shows_the_splits_of_a_source_and_the_group_that_it_waits_for) {
+  EXPECT_NE(topology_text(job_with_splits().sample)
+                .find("      watermark none yet\n"
+                      "      3 splits  least c.log  idle 2 a.log b.log\n"
+                      "      waits for alignment group visits\n"
+                      "      · lines  [text files]\n"),
+            std::string::npos)
+      << topology_text(job_with_splits().sample);
+}
+
+TEST(TopologyJson, has_the_splits_of_a_source_and_the_group_that_it_waits_for) {
+  const json read = topology_of(job_with_splits());
+  const json& task = read["nodes"][0]["processes"][0]["tasks"][0];
+  EXPECT_EQ(task["waits_for_group"], "visits");
+  EXPECT_EQ(task["splits"], (json{{"count", 3},
+                                  {"idle", 2},
+                                  {"idle_ids", {"a.log", "b.log"}},
+                                  {"holder", "c.log"},
+                                  {"watermark", "2015-05-17T10:05:03Z"},
+                                  {"furthest", "2015-05-17T10:05:04Z"}}));
+  const json& other = read["nodes"][1]["processes"][0]["tasks"][0];
+  EXPECT_TRUE(other["splits"].is_null());
+  EXPECT_TRUE(other["waits_for_group"].is_null());
+}
+
+TEST(DoctorJson, has_the_figures_of_a_source_that_waits) {
+  const SampleJob job = job_with_splits();
+  const json read =
+      json::parse(doctor_json(job.sample, diagnose(job.sample), JsonLayout::indented));
+  ASSERT_EQ(read["findings"].size(), 1U);
+  const json& found = read["findings"][0];
+  EXPECT_EQ(found["kind"], "alignment");
+  EXPECT_EQ(found["group"], "visits");
+  EXPECT_EQ(found["waiting"], 1);
+  EXPECT_EQ(found["slowest"], "lines → times (2/2)");
+  EXPECT_TRUE(found["slowest_watermark"].is_null());
+}
+
 TEST(DoctorText, gives_evidence_and_advice) {
   SampleJob job;
   job.spends(0, 0.02, 0.97);

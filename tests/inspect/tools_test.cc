@@ -112,6 +112,36 @@ TEST_F(ToolsOnACluster, a_slow_sink_is_seen_measured_and_named) {
                 tasks.at("texts (2/2)")["bytes_out"].get<std::uint64_t>());
 }
 
+TEST_F(ToolsOnACluster, a_source_that_waits_for_another_is_seen_with_its_group_and_splits) {
+  const std::string id =
+      cluster_.submit("uneven_visits", {"--late", "600s", "--drift", "2s", "--parallelism", "2"});
+  json looked;
+  const auto waits = [&](const std::string& subtask) {
+    const auto tasks = tasks_of(looked);
+    if (tasks.size() != 6) return false;
+    const json& desk = tasks.at("desk → event time 2 (" + subtask + ")");
+    const json& phone = tasks.at("phone → event time (" + subtask + ")");
+    return desk["waits_for_group"] == "visits" && phone["waits_for_group"].is_null() &&
+           phone["records_read"] > 1'000 && desk["splits"].is_object() &&
+           desk["splits"]["count"] == 1;
+  };
+  const bool shown = eventually([&] {
+    looked = topology(id);
+    return waits("1/2") && waits("2/2");
+  });
+  ASSERT_TRUE(shown) << looked.dump(2);
+  const json doctor = parsed(cluster_.inspect({"doctor", id, "--json"}));
+  json found;
+  for (const json& finding : doctor["findings"]) {
+    if (finding["kind"] == "alignment") found = finding;
+  }
+  ASSERT_FALSE(found.is_null()) << doctor.dump(2);
+  EXPECT_EQ(found["group"], "visits");
+  EXPECT_EQ(found["waiting"], 2);
+  EXPECT_EQ(found["slowest"].get<std::string>().find("phone"), 0U) << found;
+  EXPECT_EQ(cluster_.job({"cancel", id}).exit_code, 0);
+}
+
 TEST_F(ToolsOnACluster, a_job_is_listed_shown_watched_and_cancelled) {
   const std::string id = slow_job("1000000");
   ASSERT_TRUE(eventually([&] { return is_running(id); }));

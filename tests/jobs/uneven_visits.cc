@@ -1,4 +1,5 @@
-// Visits per user and minute from two sources, one of them late by the given time; most visits are one user's.
+// Visits per user and minute from two sources, one of them late by the given time; most visits are one user's. With a drift, the other
+// waits for it.
 #include <chrono>
 #include <cstdint>
 
@@ -25,13 +26,17 @@ static Visit visit(std::uint64_t index, Duration late) {
 
 static void uneven_visits(Job& job) {
   const auto late = job.option<Duration>("late", "of the visits by phone", Duration{0});
+  const auto drift =
+      job.option<Duration>("drift", "between the sources; 0: as it comes", Duration{0});
+  const auto strategy =
+      drift > Duration{0} ? monotonous().with_alignment("visits", drift, 200ms) : monotonous();
   const auto phone =
       job.source("phone", generator([late](std::uint64_t i) { return visit(i, late); },
                                     {.records_per_second = visits_per_second}))
-          .event_time(&Visit::at, monotonous());
+          .event_time(&Visit::at, strategy);
   const auto desk = job.source("desk", generator([](std::uint64_t i) { return visit(i, {}); },
                                                  {.records_per_second = visits_per_second}))
-                        .event_time(&Visit::at, monotonous());
+                        .event_time(&Visit::at, strategy);
   desk.union_with(phone)
       .key_by(&Visit::user)
       .window(Tumbling::of(1min))

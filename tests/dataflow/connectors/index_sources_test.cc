@@ -78,6 +78,29 @@ TEST(Collection, resumes_from_a_snapshot) {
   EXPECT_EQ(rows, numbers(1, 10'000));
 }
 
+TEST(Collection, says_which_split_it_reads) {
+  const auto source = collection(numbers(1, 6));
+  const auto splits = *splits_of(source, 2);
+  ReaderHarness harness(source);
+  for (const Split& split : splits) {
+    harness.add({split});
+    while (harness.poll()->result == PollResult::more) continue;
+  }
+  EXPECT_THAT(harness.split_log(), ElementsAre("begin 0..3", "3 of 0..3", "end 0..3", "begin 3..6",
+                                               "3 of 3..6", "end 3..6"));
+}
+
+// After a restore with fewer readers: in the order of their indices they are one stream.
+TEST(Generator, says_of_splits_that_it_merges_that_they_are_one) {
+  const auto source = generator(index_itself, {.count = 6});
+  ReaderHarness harness(source);
+  harness.add(*splits_of(source, 2));
+  while (harness.poll()->result == PollResult::more) continue;
+  EXPECT_THAT(harness.rows(), ElementsAre(0, 1, 2, 3, 4, 5));
+  const std::string both = "share 0 of 2 and 1 more";
+  EXPECT_THAT(harness.split_log(), ElementsAre("begin " + both, "6 of " + both, "end " + both));
+}
+
 TEST(Collection, counts_what_it_reads) {
   const auto source = collection(numbers(1, 10));
   const auto enumerator = source.make_enumerator();

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <deque>
 #include <iterator>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -40,16 +42,25 @@ class ReaderHarness {
     const StepBudget budget(*clock_, limits::step_time_max);
     Outputs out(outputs_, budget);
     auto poll = reader_->poll(out);
+    const SourceOperator::SplitNews news = reader_->take_split_news();
+    for (const SplitBegun& begun : news.begun) {
+      ids_[begun.split] = *begun.id;
+      split_log_.push_back("begin " + *begun.id);
+    }
     last_batch_rows_ = 0;
     if (const BatchPtr batch = outputs_.front()->take()) {
       auto& values = batch_cast<Value>(*batch).values;
       last_batch_rows_ = values.size();
+      split_log_.push_back(std::to_string(values.size()) + " of " + ids_[news.of_records]);
       rows_.insert(rows_.end(), std::make_move_iterator(values.begin()),
                    std::make_move_iterator(values.end()));
     }
+    for (const SplitEnded& ended : news.ended) split_log_.push_back("end " + ids_[ended.split]);
     return poll;
   }
 
+  // What was said of splits: "begin ID", "3 of ID" for a batch, "end ID".
+  [[nodiscard]] const std::vector<std::string>& split_log() const { return split_log_; }
   [[nodiscard]] SourceOperator& reader() { return *reader_; }
   [[nodiscard]] std::vector<Value>& rows() { return rows_; }
   [[nodiscard]] std::size_t last_batch_rows() const { return last_batch_rows_; }
@@ -62,6 +73,8 @@ class ReaderHarness {
   std::vector<std::unique_ptr<AnyOutput>> outputs_;
   std::vector<Value> rows_;
   std::size_t last_batch_rows_ = 0;
+  std::map<SplitIndex, std::string> ids_;
+  std::vector<std::string> split_log_;
 };
 
 // All splits of a source, as so many readers get them that ask in turn.

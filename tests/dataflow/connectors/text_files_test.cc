@@ -129,6 +129,20 @@ TEST_F(TextFilesSource, cuts_files_into_splits_named_for_people) {
   EXPECT_THAT(ids, ElementsAre(path + "@0+4", path + "@4+4", path + "@8+2"));
 }
 
+TEST_F(TextFilesSource, says_which_split_it_reads_from_its_first_line_to_its_last) {
+  const std::string first = dir_.write("a", "one\ntwo\n");
+  const std::string second = dir_.write("b", "three\n");
+  const auto source = text_files(first + "," + second);
+  ReaderHarness harness(source);
+  harness.add(*splits_of(source));
+  while (harness.poll()->result == PollResult::more) continue;
+  const std::string a = first + "@0+8";
+  const std::string b = second + "@0+6";
+  EXPECT_THAT(harness.split_log(), ElementsAre("begin " + a, "2 of " + a, "end " + a, "begin " + b,
+                                               "1 of " + b, "end " + b))
+      << "one that waits has not begun: it would hold the watermark until it is its turn";
+}
+
 // After a restore with fewer readers: later splits of a log have later times.
 TEST_F(TextFilesSource, splits_of_a_file_are_read_in_their_order) {
   const std::string path = dir_.write("in", "0\n1\n2\n3\n");

@@ -40,7 +40,8 @@ TEST(JobGraph, keeps_what_roles_need_of_a_plan) {
 }
 
 TEST(JobGraph, comes_back_from_its_bytes) {
-  const JobGraph graph = counting_graph();
+  JobGraph graph = counting_graph();
+  graph.nodes[1].alignment_group = "group";
   const auto decoded = from_bytes<JobGraph>(to_bytes(graph));
   ASSERT_TRUE(decoded.has_value()) << decoded.error().message;
   EXPECT_EQ(*decoded, graph);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -195,6 +196,50 @@ TEST(LogicalPlan, a_side_output_is_asked_of_the_stream_that_has_it) {
   EXPECT_THAT(
       mistakes(job),
       ElementsAre("'map' has no such side output: ask the stream that .process(…) returned"));
+}
+
+Stream<int> aligned(const Stream<int>& stream) {
+  return stream.event_time([](int ms) { return EventTime{ms}; },
+                           monotonous().with_alignment("g", std::chrono::seconds{1}));
+}
+
+TEST(LogicalPlan, aligned_watermarks_are_made_where_the_source_reads) {
+  Job job("test");
+  aligned(numbers(job)).to("out", discard());
+  aligned(numbers(job, "more").map(same).filter([](int) {
+    return true;
+  })).to("more out", discard());
+  EXPECT_THAT(mistakes(job), IsEmpty());
+  EXPECT_THAT(mistakes(job, {.parallelism = 1, .max_parallelism = {}, .chaining = false}),
+              testing::SizeIs(2));
+}
+
+TEST(LogicalPlan, aligned_watermarks_need_a_source_in_the_same_task) {
+  constexpr auto text = [](const std::string& step) {
+    return "'" + step +
+           "' has with_alignment(\"g\", …), but is not chained to a source, which could wait: put "
+           "event_time directly behind the source, or behind steps like map, filter or parse of "
+           "its "
+           "parallelism and slot group, without union_with, partitioning, no_chain or "
+           "--no-chaining between";
+  };
+  Job job("test");
+  const auto source = numbers(job);
+  aligned(source.union_with(numbers(job, "others"))).named("united").to("1", discard());
+  aligned(source.rebalance()).named("rebalanced").to("2", discard());
+  aligned(source).named("wider").parallelism(3).to("3", discard());
+  aligned(source.map(same).named("alone").no_chain()).named("behind").to("4", discard());
+  EXPECT_THAT(mistakes(job),
+              ElementsAre(text("united"), text("rebalanced"), text("wider"), text("behind")));
+}
+
+TEST(LogicalPlan, what_is_wrong_with_an_alignment_is_a_mistake) {
+  Job job("test");
+  numbers(job)
+      .event_time([](int ms) { return EventTime{ms}; },
+                  monotonous().with_alignment("", std::chrono::seconds{1}))
+      .to("out", discard());
+  EXPECT_THAT(mistakes(job), ElementsAre(testing::HasSubstr("has an empty group")));
 }
 
 TEST(LogicalPlan, all_mistakes_are_told_at_once) {

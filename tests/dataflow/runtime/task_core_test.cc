@@ -30,6 +30,7 @@ class Environment final : public TaskEnvironment {
   void request_split() override { ++split_requests; }
   void acknowledge(FrozenTask frozen) override { acknowledged.push_back(std::move(frozen)); }
   void decline(CheckpointId checkpoint) override { declined.push_back(checkpoint); }
+  void report_watermarks(std::vector<StepWatermark>) override {}
   std::vector<FrozenTask> acknowledged;
   std::vector<CheckpointId> declined;
 
