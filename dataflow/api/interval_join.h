@@ -61,12 +61,25 @@ class IntervalJoin {
     return {left_, right_, interval_.without_upper()};
   }
 
-  // make(const L&, const R&) → the row.
+  // make(const L&, const R&) → the row; or make(const L&, const R&, const IntervalJoinContext&), which knows both times.
   template <class Make>
   [[nodiscard]] auto process(std::string name, Make make) const {
-    static_assert(std::invocable<Make&, const L&, const R&>,
-                  "weir: an interval join needs a function (const Left&, const Right&) → row");
-    using Out = stream_detail::ResultOf<Make, const L&, const R&>;
+    if constexpr (std::invocable<Make&, const L&, const R&>) {
+      return joined<stream_detail::ResultOf<Make, const L&, const R&>>(std::move(name),
+                                                                       std::move(make));
+    } else if constexpr (std::invocable<Make&, const L&, const R&, const IntervalJoinContext&>) {
+      return joined<stream_detail::ResultOf<Make, const L&, const R&, const IntervalJoinContext&>>(
+          std::move(name), std::move(make));
+    } else {
+      static_assert(stream_detail::never<Make>,
+                    "weir: an interval join needs a function (const Left&, const Right&) → row; it "
+                    "may take a const IntervalJoinContext& too");
+    }
+  }
+
+ private:
+  template <class Out, class Make>
+  [[nodiscard]] auto joined(std::string name, Make make) const {
     if (const auto mistake = interval_.mistake()) left_.builder().add_mistake(*mistake);
     auto make_factory = [make, interval = interval_, left = left_.selector(),
                          right = right_.selector()](JoinLatePorts late) {
@@ -85,7 +98,6 @@ class IntervalJoin {
                                           std::move(make_factory));
   }
 
- private:
   KeyedStream<L, SelectorL> left_;
   KeyedStream<R, SelectorR> right_;
   JoinInterval interval_;

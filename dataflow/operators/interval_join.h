@@ -27,7 +27,14 @@ struct JoinLatePorts {
   std::optional<OutputPort> right;
 };
 
-// Puts out make(const L&, const R&) for each pair of the same key whose times lie in the interval, with the later of both times.
+// What the function of an interval join may ask for about a pair: make(const L&, const R&, const IntervalJoinContext&).
+struct IntervalJoinContext {
+  EventTime left_timestamp;
+  EventTime right_timestamp;
+  EventTime timestamp;  // the row's: the later of both
+};
+
+// Puts out make(const L&, const R&), which may take a context too, for each pair of the same key whose times lie in the interval, with the later of both times.
 //
 // A record waits until the watermark says that no partner can come any more. One whose time is before the watermark is late, as
 // in Apache Flink. Records are joined as they arrive, so there is nothing to do when the watermark moves but to clean up.
@@ -141,14 +148,22 @@ class IntervalJoinOperator final : public Operator {
         pairs_made_ = i - begin;
         return StepResult::output_full;
       }
-      const EventTime later = std::max(at, other.at);
       if constexpr (Side == 0) {
-        output.push(make_(value, other.value), later);
+        push_pair(value, at, other.value, other.at, output);
       } else {
-        output.push(make_(other.value, value), later);
+        push_pair(other.value, other.at, value, at, output);
       }
     }
     return StepResult::done;
+  }
+  void push_pair(const L& left, EventTime left_at, const R& right, EventTime right_at,
+                 Output<Out>& output) {
+    const EventTime later = std::max(left_at, right_at);
+    if constexpr (std::invocable<Make&, const L&, const R&>) {
+      output.push(make_(left, right), later);
+    } else {
+      output.push(make_(left, right, IntervalJoinContext{left_at, right_at, later}), later);
+    }
   }
 
   template <std::size_t Side, class T>

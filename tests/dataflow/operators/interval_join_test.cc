@@ -90,6 +90,40 @@ TEST(IntervalJoin, bounds_can_be_left_out) {
   expect_pairs_of_four(without_bounds(-3ms, -1ms), {"(3,1)@3", "(4,2)@4"});
 }
 
+// The times that the function has seen, in the row.
+struct TimedPair {
+  int left = 0;
+  int right = 0;
+  EventTime left_timestamp{};
+  EventTime right_timestamp{};
+  EventTime timestamp{};
+};
+std::string text_of(const TimedPair& pair) {
+  return text_of(Pair{pair.left, pair.right}) + ' ' + std::to_string(pair.left_timestamp.ms) + ' ' +
+         std::to_string(pair.right_timestamp.ms) + ' ' + std::to_string(pair.timestamp.ms);
+}
+
+TEST(IntervalJoin, a_function_may_ask_for_the_times_of_both_records_and_of_the_row) {
+  using TimedHarness = TwoInputHarness<Left, Right, TimedPair>;
+  HarnessScript<TimedHarness> script([](Stream<Left> left, Stream<Right> right) {
+    return left.key_by(&Left::key)
+        .interval_join(right.key_by(&Right::key))
+        .between(-10ms, 10ms)
+        .process("join", [](const Left& l, const Right& r, const IntervalJoinContext& context) {
+          return TimedPair{l.n, r.n, context.left_timestamp, context.right_timestamp,
+                           context.timestamp};
+        });
+  });
+  script.first(Left{"a", 1}, 5)
+      .second(Right{"a", 2}, 8)
+      .expect({"(1,2) 5 8 8@8"})
+      .second(Right{"a", 3}, 2)
+      .expect({"(1,3) 5 2 5@5"})
+      .first(Left{"a", 4}, 7)
+      .expect({"(4,2) 7 8 8@8", "(4,3) 7 2 7@7"})
+      .run();
+}
+
 TEST(IntervalJoin, other_keys_do_not_join) {
   Harness harness(joined(-1h, 1h));
   harness.first().push({"a", 1}, EventTime{1});
