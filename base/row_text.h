@@ -4,7 +4,8 @@
 //   string           as it is, quoted if needed "…", invalid UTF-8 as   as it is
 //                    (RFC 4180); "" if empty    U+FFFD                  line ends as \n, \r
 //   char             as a string of one character
-//   numbers, enums   shortest decimal that reads back as the same; an enum by its integer
+//   numbers, enums   shortest decimal that reads back as the same; an enum by its integer, or as
+//                    the string that name_of(value), found in its namespace, returns
 //   NaN, infinities  nan, inf                   null                    nan, inf
 //   bool             true, false                true, false             true, false
 //   EventTime, ProcessingTime, system_clock time points: ISO 8601 in UTC, see base/time.h
@@ -112,6 +113,11 @@ concept MapLike = Range<T> && requires {
 template <class T>
 concept Shown = requires(const T& value) {
   { to_string(value) } -> std::convertible_to<std::string>;
+};
+
+template <class T>
+concept NamedEnum = std::is_enum_v<T> && requires(const T& value) {
+  { name_of(value) } -> std::convertible_to<std::string_view>;
 };
 
 template <class T>
@@ -233,6 +239,8 @@ class Walk {
       out_ += value ? "true" : "false";
     else if constexpr (Time<T>)
       time(value);
+    else if constexpr (NamedEnum<T>)
+      Style::append_string(out_, name_of(value));
     else if constexpr (Numeric<T>)
       number(number_of(value));
     else if constexpr (is_optional<T>)
@@ -461,6 +469,8 @@ class CsvLine {
       append_csv_cell(out_, value);
     else if constexpr (std::same_as<T, char>)
       append_csv_cell(out_, {&value, 1});
+    else if constexpr (NamedEnum<T>)
+      append_csv_cell(out_, name_of(value));
     else if constexpr (is_optional<T>)
       value ? content(*value) : void();
     else if constexpr (is_variant<T>)

@@ -19,11 +19,10 @@
 #include "base/reflect.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "base/value_vector.h"
+#include "dataflow/row_kind.h"
 
 namespace weir {
-
-// What a record does to the table that a changelog describes.
-enum class RowKind : std::uint8_t { insert, update_before, update_after, remove };
 
 // Which keyed edge the hashes of a batch were computed for; 0 means no hashes.
 using KeyTag = StrongId<struct KeyTagTag, std::uint32_t>;
@@ -42,8 +41,8 @@ struct BatchType;
 
 // Extends a vector by selected elements of an array at once: with one look at its capacity, and
 // without setting the new elements to zero first.
-template <class C>
-void append_selected(std::vector<C>& to, const C* from, Selection rows) {
+template <class Vector, class C>
+void append_selected(Vector& to, const C* from, Selection rows) {
   const auto selected =
       rows | std::views::transform([from](std::uint32_t row) -> const C& { return from[row]; });
   to.insert(to.end(), selected.begin(), selected.end());
@@ -81,9 +80,13 @@ class AnyBatch {
   void append_range(AnyBatch& from, std::size_t begin, std::size_t end, Take take);
 
   // Where to cut a piece that begins at `from` and has about `rows` (>= 1) rows: never between rows
-  // that belong together, so it may be longer.
+  // that belong together (the two of an update), so it may be longer.
   [[nodiscard]] virtual std::size_t split_point(std::size_t from, std::size_t rows) const {
-    return rows < size() - from ? from + rows : size();
+    if (rows >= size() - from) return size();
+    const std::size_t end = from + rows;
+    const bool cuts_update = !kinds.empty() && kinds[end - 1] == RowKind::update_before &&
+                             kinds[end] == RowKind::update_after;
+    return cuts_update ? end + 1 : end;
   }
 
   // Values and columns, little-endian, as written by base/codec.h; decode replaces the content and uses its memory again.
@@ -117,7 +120,7 @@ const BatchType& batch_type_of();
 template <class T>
 class Batch final : public AnyBatch {
  public:
-  std::vector<T> values;
+  ValueVector<T> values;
 
   [[nodiscard]] std::size_t size() const override { return values.size(); }
   [[nodiscard]] const BatchType& type() const override { return batch_type_of<T>(); }

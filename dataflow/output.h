@@ -48,6 +48,16 @@ class Output final : public AnyOutput {
     if (at != no_timestamp || !to.times.empty()) to.times.push_back(at);
   }
 
+  // A row of a changelog. Others of the same batch may come by the calls above: they are inserts.
+  void push(T value, EventTime at, RowKind kind) {
+    Batch<T>& to = batch();
+    if (kind != RowKind::insert || !to.kinds.empty()) {
+      to.kinds.resize(to.values.size(), RowKind::insert);
+      to.kinds.push_back(kind);
+    }
+    push(std::move(value), at);
+  }
+
   // What make() returns, without a time. Not copied if it is an aggregate.
   template <std::invocable Make>
   void push_made(Make make) {
@@ -88,6 +98,7 @@ class Output final : public AnyOutput {
   [[nodiscard]] BatchPtr take() override {
     heap_bytes_ = 0;
     if (empty()) return nullptr;
+    if (!batch_->kinds.empty()) batch_->kinds.resize(batch_->values.size(), RowKind::insert);
     return std::exchange(batch_, std::exchange(spare_, nullptr));
   }
   void reuse(BatchPtr empty_batch) override {

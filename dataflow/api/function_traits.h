@@ -9,6 +9,7 @@
 #include "dataflow/operators/event_time.h"
 #include "dataflow/operators/process.h"
 #include "dataflow/operators/stateless.h"
+#include "dataflow/row_kind.h"
 
 namespace weir {
 
@@ -29,6 +30,20 @@ concept Time = requires(const T& time) {
 template <class F, class T>
 concept RangeFunction =
     std::invocable<F&, const T&> && std::ranges::input_range<std::invoke_result_t<F&, const T&>>;
+
+// What a function of changelog says.
+template <class Said>
+inline constexpr bool is_change = false;
+template <class Row>
+inline constexpr bool is_change<Change<Row>> = true;
+template <class Said, class T>
+struct RowOf {
+  using Type = T;
+};
+template <class Row, class T>
+struct RowOf<Change<Row>, T> {
+  using Type = Row;
+};
 
 // The element type of the Collector that F takes second.
 template <class F>

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "base/options.h"
+#include "dataflow/api/changelog_stream.h"
 #include "dataflow/api/connected_streams.h"
 #include "dataflow/api/interval_join.h"
 #include "dataflow/api/keyed_stream.h"
 #include "dataflow/api/output_directory.h"
 #include "dataflow/api/stream.h"
+#include "dataflow/api/temporal_join.h"
 #include "dataflow/api/window_join.h"
 #include "dataflow/api/windowed_stream.h"
 #include "dataflow/connectors/descriptions.h"

@@ -40,6 +40,10 @@ template <class T, class SelectorT, class U, class SelectorU>
 class IntervalJoinPair;
 template <class T, class SelectorT, class U, class SelectorU, bool grouped>
 class WindowJoinPair;
+template <class T, class Selector, class Identity>
+class KeyedChangelog;
+template <class T, class SelectorT, class U, class SelectorU, bool keeps_unmatched>
+class TemporalJoin;
 
 // A stream whose records of one key are in one subtask. Steps on it have state and so a name, their
 // identity on restore.
@@ -188,6 +192,30 @@ class KeyedStream : public BuiltInAggregates<KeyedStream<T, Selector>, T> {
     static_assert(std::is_same_v<K, KeyOf<SelectorU, U>>,
                   "weir: an interval join needs two streams of the same key type");
     return IntervalJoinPair<T, Selector, U, SelectorU>(*this, right);
+  }
+
+  // Each record with the version of its key's row that was valid at its time, of a changelog with event times:
+  // .process(…). See dataflow/api/temporal_join.h.
+  template <class U, class SelectorU, class Identity>
+  [[nodiscard]] TemporalJoin<T, Selector, U, SelectorU, false> temporal_join(
+      const KeyedChangelog<U, SelectorU, Identity>& versions) const {
+    static_assert(std::is_same_v<K, KeyOf<SelectorU, U>>,
+                  "weir: a temporal join needs two streams of the same key type");
+    return {*this, versions.rows(), versions.ttl()};
+  }
+  // The same, and those that have none.
+  template <class U, class SelectorU, class Identity>
+  [[nodiscard]] TemporalJoin<T, Selector, U, SelectorU, true> temporal_left_join(
+      const KeyedChangelog<U, SelectorU, Identity>& versions) const {
+    static_assert(std::is_same_v<K, KeyOf<SelectorU, U>>,
+                  "weir: a temporal join needs two streams of the same key type");
+    return {*this, versions.rows(), versions.ttl()};
+  }
+  template <class U, class SelectorU>
+  void temporal_join(const KeyedStream<U, SelectorU>&) const {
+    static_assert(stream_detail::never<U>,
+                  "weir: the versions of a temporal join are a changelog: put .changelog(…) before "
+                  "their .key_by(…)");
   }
 
   // This stream and one whose records go to all subtasks: connect(rules.broadcast()).

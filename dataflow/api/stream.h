@@ -28,6 +28,7 @@
 #include "dataflow/connectors/collect.h"
 #include "dataflow/connectors/descriptions.h"
 #include "dataflow/operators/async_map.h"
+#include "dataflow/operators/changelog.h"
 #include "dataflow/operators/event_time.h"
 #include "dataflow/operators/function_partitioner.h"
 #include "dataflow/operators/iteration.h"
@@ -43,6 +44,8 @@ template <class T, class Selector>
 class KeyedStream;
 template <class A, class B>
 class ConnectedStreams;
+template <class T>
+class ChangelogStream;
 
 // The selector of window_all.
 struct AllRecords {
@@ -177,6 +180,22 @@ class Stream : public StepSettings<Stream<T>> {
     return Stream(*builder_, std::move(all), false);
   }
   [[nodiscard]] Stream union_with(const Stream& other) const { return union_with({other}); }
+
+  // These records as changes of a table: f(const T&) → RowKind says what a record does with its row, which is the record; or → Change<Row>,
+  // with another row. See dataflow/api/changelog_stream.h.
+  template <class F>
+  [[nodiscard]] auto changelog(F f) const {
+    static_assert(std::invocable<F&, const T&>,
+                  "weir: changelog needs a function callable with a const record");
+    using Said = stream_detail::ResultOf<F, const T&>;
+    static_assert(std::is_same_v<Said, RowKind> || stream_detail::is_change<Said>,
+                  "weir: changelog needs a function from a record to its RowKind, or to a "
+                  "Change<Row>");
+    check_not_opened<F>();
+    using Row = typename stream_detail::RowOf<Said, T>::Type;
+    return ChangelogStream<Row>(then<Row>(transform<Row>(
+        "changelog", [f] { return std::make_unique<ChangelogOperator<T, Row, F>>(f); })));
+  }
 
   // Windows of all records together, in one subtask: window_all(Tumbling::of(1min)).count("all").
   template <class Assigner>
@@ -364,6 +383,8 @@ class Stream : public StepSettings<Stream<T>> {
  private:
   template <class U>
   friend class Stream;
+  template <class U>
+  friend class ChangelogStream;
 
   template <class U, class Factory>
   [[nodiscard]] static LogicalNode transform(std::string kind, Factory factory) {

@@ -45,8 +45,8 @@ class CollectWriter final : public SinkOperator {
   [[nodiscard]] Result<Progress> process(InputPort /*port*/, BatchPtr& in, RowRange rows,
                                          Outputs& /*out*/) override {
     const auto first = batch_cast<T>(*in).values.begin();
-    into_->append({first + static_cast<std::ptrdiff_t>(rows.begin),
-                   first + static_cast<std::ptrdiff_t>(rows.end)});
+    into_->append(std::vector<T>(first + static_cast<std::ptrdiff_t>(rows.begin),
+                                 first + static_cast<std::ptrdiff_t>(rows.end)));
     return Progress{StepResult::done, rows.end};
   }
 

@@ -32,6 +32,15 @@ class JoinBuffer {
  public:
   using Element = JoinElement<T>;
 
+  JoinBuffer() = default;
+  JoinBuffer(const JoinBuffer& other) {
+    for (std::size_t i = 0; i < other.size(); ++i) insert(other[i]);
+  }
+  JoinBuffer(JoinBuffer&&) noexcept = default;
+  JoinBuffer& operator=(const JoinBuffer& other) { return *this = JoinBuffer(other); }
+  JoinBuffer& operator=(JoinBuffer&&) noexcept = default;
+  ~JoinBuffer() = default;
+
   [[nodiscard]] bool empty() const { return !first_; }
   [[nodiscard]] std::size_t size() const {
     return empty() ? 0 : 1 + (more_ == nullptr ? 0 : more_->elements.size() - more_->gone);
@@ -67,6 +76,28 @@ class JoinBuffer {
     }
     while (behind != more_->begin() && std::prev(behind)->at > element.at) --behind;  // mostly none
     more_->elements.insert(behind, std::move(element));
+  }
+
+  // In place of that of its time, of which there is one at most.
+  void insert_or_replace(Element element) {
+    if (!empty() && first_->at == element.at) {
+      *first_ = std::move(element);
+      return;
+    }
+    if (more_ != nullptr) {
+      const auto found = std::ranges::lower_bound(more_->begin(), more_->elements.end(), element.at,
+                                                  {}, &Element::at);
+      if (found != more_->elements.end() && found->at == element.at) {
+        *found = std::move(element);
+        return;
+      }
+    }
+    insert(std::move(element));
+  }
+
+  // Requires that it is not empty.
+  void pop_front() {
+    drop_front([once = true](const Element&) mutable { return std::exchange(once, false); });
   }
 
   // Up to the first that is not useless(const Element&).

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/time.h"
+#include "base/value_vector.h"
 
 namespace weir {
 
@@ -14,7 +15,7 @@ namespace weir {
 // event times, no_timestamp for those without; it has the size of `values`.
 template <class T>
 struct WindowElements {
-  std::vector<T> values;
+  ValueVector<T> values;
   std::vector<EventTime> times;
 
   void add(const T& value, EventTime time) {

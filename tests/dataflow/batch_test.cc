@@ -199,6 +199,39 @@ TEST(Batch, is_cut_where_asked_or_at_its_end) {
   EXPECT_EQ(batch->split_point(0, 3), 3U);
 }
 
+TEST(Batch, is_not_cut_between_the_two_rows_of_an_update) {
+  const auto batch = texts({"a", "b", "c", "d"});
+  batch->kinds = {RowKind::insert, RowKind::update_before, RowKind::update_after,
+                  RowKind::update_after};
+  EXPECT_EQ(batch->split_point(0, 1), 1U);
+  EXPECT_EQ(batch->split_point(0, 2), 3U);
+  EXPECT_EQ(batch->split_point(1, 1), 3U);
+  EXPECT_EQ(batch->split_point(0, 3), 3U);
+  EXPECT_EQ(batch->split_point(2, 2), 4U);
+}
+
+TEST(Batch, of_bools_is_as_those_of_other_types) {
+  const auto batch = std::make_shared<Batch<bool>>();
+  batch->values = {true, false, true};
+  batch->times = {{1}, {2}, {3}};
+  bool& first = batch->values[0];
+  first = false;
+  Batch<bool> others;
+  others.append_range(*batch, 1, 3, Take::move);
+  const std::vector<std::uint32_t> rows{2, 0};
+  others.append(*batch, rows, Take::copy);
+  EXPECT_EQ(others.values, (BoolVector{false, true, true, false}));
+  Bytes bytes;
+  ByteWriter writer(bytes);
+  others.encode(writer);
+  ByteReader reader(bytes);
+  Batch<bool> decoded;
+  ASSERT_TRUE(decoded.decode(reader));
+  EXPECT_EQ(decoded.values, others.values);
+  EXPECT_EQ(decoded.times, others.times);
+  EXPECT_EQ(decoded.value_bytes(), 4U);
+}
+
 TEST(BatchDeathTest, casting_to_another_type_is_a_bug) {
   const auto batch = texts({});
   EXPECT_DEATH((void)batch_cast<int>(*batch), "check failed");

@@ -55,6 +55,27 @@ TEST(Output, records_without_time_need_no_column_for_it) {
   EXPECT_TRUE(output.take()->times.empty());
 }
 
+TEST(Output, rows_pushed_with_and_without_kind_may_mix) {
+  Output<int> output;
+  output.push(1);
+  output.push(2, EventTime{20}, RowKind::remove);
+  output.push(3, no_timestamp, RowKind::insert);
+  output.push_made([] { return 4; });
+  output.push(5, EventTime{50}, RowKind::update_after);
+  output.push(6);
+  const BatchPtr batch = output.take();
+  EXPECT_EQ(batch->kinds, (std::vector{RowKind::insert, RowKind::remove, RowKind::insert,
+                                       RowKind::insert, RowKind::update_after, RowKind::insert}));
+  EXPECT_EQ(batch->times, (std::vector<EventTime>{
+                              no_timestamp, {20}, no_timestamp, no_timestamp, {50}, no_timestamp}));
+}
+
+TEST(Output, inserts_need_no_column_for_their_kind) {
+  Output<int> output;
+  output.push(1, no_timestamp, RowKind::insert);
+  EXPECT_TRUE(output.take()->kinds.empty());
+}
+
 TEST(Output, forwards_a_batch_untouched_and_goes_on_with_its_own) {
   Output<int> output;
   output.reuse(batch_type_of<int>().make());

@@ -19,7 +19,7 @@
 
 namespace weir {
 
-// What came out, as text: "value@time", and "WM time", "IDLE" and "ACTIVE" between.
+// What came out, as text: "value@time", with "+I " before it or so in a changelog, and "WM time", "IDLE" and "ACTIVE" between.
 class OutputTexts {
  public:
   using Texts = std::vector<std::string>;
@@ -74,6 +74,8 @@ class OutputTexts {
       return value;
     } else if constexpr (std::is_arithmetic_v<T>) {
       return std::to_string(value);
+    } else if constexpr (requires { adds_row(value.kind); }) {
+      return std::string(name_of(value.kind)) + " " + text_of_value(value.row);
     } else {
       return text_of(value);
     }

@@ -305,6 +305,36 @@ TEST(ExchangeWriter, a_batch_waits_while_any_channel_lacks_credit) {
   EXPECT_EQ(exchange.all_values_sorted(), numbers(0, 20'000));
 }
 
+TEST(ExchangeWriter, rows_keep_their_kinds_however_they_are_divided) {
+  for (const Partitioning partitioning :
+       {Partitioning::forward, Partitioning::hash, Partitioning::rebalance, Partitioning::shuffle,
+        Partitioning::broadcast, Partitioning::global}) {
+    SCOPED_TRACE(name_of(partitioning));
+    const std::size_t consumers = partitioning == Partitioning::forward ? 1 : 3;
+    Exchange exchange(spec_of(partitioning), consumers);
+    for (int begin = 0; begin < 20'000; begin += 5'000) {
+      const auto batch = batch_of(numbers(begin, begin + 5'000));
+      for (int i = begin; i < begin + 5'000; ++i)
+        batch->kinds.push_back(static_cast<RowKind>(i / 3 % 4));
+      ASSERT_TRUE(exchange.writer().write(batch));
+      for (std::size_t consumer = 0; consumer < consumers; ++consumer) exchange.consume(consumer);
+    }
+    exchange.end();
+    std::size_t seen = 0;
+    for (std::size_t consumer = 0; consumer < consumers; ++consumer) {
+      for (const Element& element : exchange.at(consumer).elements()) {
+        const auto* any = std::get_if<BatchPtr>(&element);
+        if (any == nullptr) continue;
+        const auto& batch = batch_cast<int>(**any);
+        ASSERT_EQ(batch.kinds.size(), batch.size());
+        for (std::size_t row = 0; row < batch.size(); ++row, ++seen)
+          ASSERT_EQ(batch.kinds[row], static_cast<RowKind>(batch.values[row] / 3 % 4));
+      }
+    }
+    EXPECT_EQ(seen, partitioning == Partitioning::broadcast ? 60'000U : 20'000U);
+  }
+}
+
 // Whatever the credit: nothing is lost or doubled, channels keep the order, and a watermark comes
 // after all that was written before it and before all that was written after it.
 TEST(ExchangeWriter, nothing_is_lost_and_watermarks_keep_their_place_over_random_credit) {
