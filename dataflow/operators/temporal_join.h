@@ -251,8 +251,8 @@ class TemporalJoinOperator final : public Operator {
   }
 
   [[nodiscard]] bool next_alarm(TouchAhead& ahead) {
+    ahead.alarm(*table_, alarms_, watermark_.ms, touch_rows);
     firing_ = alarms_.pop_due(watermark_.ms);
-    if (firing_) ahead.alarm(*table_, alarms_, touch_rows);
     return firing_.has_value();
   }
 
