@@ -28,8 +28,9 @@ Result<std::string> read_from(std::string_view text) {
   std::string_view path = text;
   if (path.starts_with(local)) path.remove_prefix(local.size());
   if (path.find("://") != std::string_view::npos) {
-    return bad_option("--from is " + std::string(text) +
-                 ": only paths and file:/// are supported; mount the storage and give its path");
+    return bad_option(
+        "--from is " + std::string(text) +
+        ": only paths and file:/// are supported; mount the storage and give its path");
   }
   auto absolute = std::filesystem::absolute(path).lexically_normal();
   if (!absolute.has_filename()) absolute = absolute.parent_path();  // "dir/" and "dir" are the same
@@ -88,14 +89,15 @@ Result<void> CheckpointOptions::read_checkpoints(CheckpointSettings& checkpoints
   WEIR_TRY(read_duration("--checkpoint-interval", interval_, checkpoints.interval));
   if (!interval_.empty() && !checkpoints.enabled()) {
     return bad_option("--checkpoint-interval is '" + interval_ +
-                 "' but must be above 0; leave it out for no checkpoints");
+                      "' but must be above 0; leave it out for no checkpoints");
   }
   WEIR_TRY(read_duration("--checkpoint-timeout", timeout_, checkpoints.timeout));
   WEIR_TRY(read_duration("--checkpoint-min-pause", min_pause_, checkpoints.min_pause));
   if (mode_ == "at-least-once") {
     checkpoints.mode = CheckpointMode::at_least_once;
   } else if (!mode_.empty() && mode_ != "exactly-once") {
-    return bad_option("--checkpoint-mode is '" + mode_ + "' but must be exactly-once or at-least-once");
+    return bad_option("--checkpoint-mode is '" + mode_ +
+                      "' but must be exactly-once or at-least-once");
   }
   if (retention_ == "delete-on-cancellation") {
     checkpoints.externalized = ExternalizedRetention::delete_on_cancellation;
@@ -103,7 +105,7 @@ Result<void> CheckpointOptions::read_checkpoints(CheckpointSettings& checkpoints
     checkpoints.externalized = ExternalizedRetention::retain_on_cancellation;
   } else if (!retention_.empty() && retention_ != "none") {
     return bad_option("--checkpoint-retention is '" + retention_ +
-                 "' but must be none, delete-on-cancellation or retain-on-cancellation");
+                      "' but must be none, delete-on-cancellation or retain-on-cancellation");
   }
   checkpoints.max_concurrent = max_concurrent_.value_or(checkpoints.max_concurrent);
   checkpoints.tolerable_failures = tolerable_failures_.value_or(checkpoints.tolerable_failures);
@@ -112,7 +114,7 @@ Result<void> CheckpointOptions::read_checkpoints(CheckpointSettings& checkpoints
     const auto size = OptionType<ByteSize>::parse(inline_threshold_);
     if (!size) {
       return bad_option("--checkpoint-inline-threshold is '" + inline_threshold_ + "' but " +
-                   size.error().message);
+                        size.error().message);
     }
     checkpoints.inline_threshold_bytes = size->bytes;
   }
@@ -131,7 +133,7 @@ Result<void> CheckpointOptions::read_checkpoints(CheckpointSettings& checkpoints
     for (const auto& [option, is_given] : given) {
       if (!is_given) continue;
       return bad_option(std::string(option) +
-                   " is given but --checkpoint-interval is not: no checkpoint would be taken");
+                        " is given but --checkpoint-interval is not: no checkpoint would be taken");
     }
     return {};
   }
@@ -159,7 +161,7 @@ Result<RestartSettings> CheckpointOptions::read_restarts(bool takes_checkpoints)
     restarts = FailureRateRestart{};
   } else if (!restart_strategy_.empty()) {
     return bad_option("--restart-strategy is '" + restart_strategy_ +
-                 "' but must be none, fixed-delay, exponential-delay or failure-rate");
+                      "' but must be none, fixed-delay, exponential-delay or failure-rate");
   }
   std::optional<Duration> delay;
   if (!restart_delay_.empty()) {

@@ -137,7 +137,8 @@ class WorkerNode::Loop {
       failure = std::exchange(registration_end_, std::nullopt);
     }
     if (!failure) {
-      (void)ask_and_wait<HeartbeatAnswer>(system, master->resource_manager, name, master_answer_timeout,
+      (void)ask_and_wait<HeartbeatAnswer>(system, master->resource_manager, name,
+                                          master_answer_timeout,
                                           DeregisterTaskManager{registration});
     }
     caf::anon_send_exit(task_manager_handle, caf::exit_reason::user_shutdown);

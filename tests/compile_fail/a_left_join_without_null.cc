@@ -2,8 +2,7 @@
 #include "dataflow/api/job.h"
 
 void describe(weir::Stream<int> numbers) {
-  const auto rows = numbers.changelog([](int) { return weir::RowKind::insert; }).key_by([](int x) {
-    return x;
-  });
+  const auto rows =
+      numbers.changelog([](int) { return weir::RowKind::insert; }).key_by([](int x) { return x; });
   (void)rows.left_join(rows).process("join", [](int a, int b) { return a + b; });
 }
