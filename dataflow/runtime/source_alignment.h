@@ -16,7 +16,7 @@
 namespace weir {
 
 // For the steps of a source's chain whose watermarks are aligned with a group's: see WatermarkAlignment. Reports are made at an interval,
-// whatever the task does, and each is answered with how far its groups are; so nothing is lost for ever with a message. Before the
+// whatever the task does, and when it has a first watermark, and each is answered with how far its groups are; so nothing is lost for ever with a message. Before the
 // first answer a source may be read until it has a watermark.
 //
 // A pure state machine, not thread-safe.

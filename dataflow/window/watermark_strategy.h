@@ -41,7 +41,8 @@ class WatermarkSettings {
   }
   // Sources of all streams of the job with the same group do not get ahead of the slowest of them by more than `max_drift`, by their
   // watermarks, and a batch or so: so what is behind them does not have to keep what the others are not there for yet. Each subtask
-  // says at every update interval how far it is, and learns how far it may go; while it is beyond that, its source is not read from.
+  // says at every update interval how far it is, and learns how far it may go; while it is beyond that, its source is not read from. So
+  // the group as a whole comes at most the drift further in an interval: with old input, that is how fast it is read.
   // A source that has given no watermark yet holds the others; one that is idle or has ended does not. A subtask waits as a whole:
   // the splits that it reads at a time are not held against each other.
   //
