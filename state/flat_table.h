@@ -86,6 +86,7 @@ class FlatTable {
     __builtin_prefetch(&tags_[hash & mask_]);
     __builtin_prefetch(&slots_[hash & mask_], 1);
   }
+  // The first half of touch(), for those who touch several keys.
   void touch_tags(KeyHash hash) const {
     (void)*reinterpret_cast<const volatile std::uint8_t*>(tags_ + (hash & mask_));
   }

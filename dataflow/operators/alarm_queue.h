@@ -22,8 +22,8 @@ namespace weir {
 // A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan, "Faster Algorithms for the Shortest Path Problem", 1990): time goes on, so
 // entries need to be told apart only as finely as they are near. Times are numbers of eight digits of eight bits. A bucket per
 // highest digit in which a time differs from the last one popped, and per value of that; the nearest bucket is dealt out when its
-// turn comes. Pushing takes constant time, an entry is moved at most once per digit that differs (twice, if it is for within a
-// minute or so), and memory is gone through in order and used again. What is pushed for a time before the last one popped
+// turn comes. Pushing takes constant time, an entry is moved at most once per digit that differs (mostly twice, if it is for
+// within a minute), and memory is gone through in order and used again. What is pushed for a time before the last one popped
 // comes next. Not thread-safe.
 template <class K>
 class AlarmQueue {
