@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "dataflow/harness.h"
 #include "tests/dataflow/operators/harness_script.h"
+#include "tests/dataflow/operators/snapshot_groups.h"
 
 namespace weir {
 namespace {
@@ -273,18 +274,6 @@ TEST(ChangelogJoin, taking_back_what_is_not_there_is_counted_and_changes_nothing
   harness.first().push(order(before, "m"));
   EXPECT_THAT(harness.take_values(), ElementsAre(Joined{insert, "l null"}));
   EXPECT_EQ(harness.counter("unknown rows taken back"), 3);
-}
-
-std::size_t bytes_kept(const JobSnapshot& snapshot) {
-  std::size_t bytes = 0;
-  for (const auto& [node, parts] : snapshot) {
-    for (const RestoredState& part : parts) {
-      for (const RestoredKeyedState& state : part.keyed) {
-        for (const auto& [group, entries] : state.groups) bytes += entries.size();
-      }
-    }
-  }
-  return bytes;
 }
 
 TEST(ChangelogJoin, keeps_rows_until_they_are_taken_back) {

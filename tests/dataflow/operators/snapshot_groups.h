@@ -1,6 +1,8 @@
 // Looks into what a harness's snapshot has of keyed state.
 #pragma once
 
+#include <cstddef>
+
 #include "dataflow/harness.h"
 
 namespace weir {
@@ -15,6 +17,14 @@ void for_each_group(const JobSnapshot& snapshot, Visit visit) {
       }
     }
   }
+}
+
+// How much keyed state there is.
+inline std::size_t bytes_kept(const JobSnapshot& snapshot) {
+  std::size_t total = 0;
+  for_each_group(snapshot,
+                 [&](const auto& /*descriptor*/, const auto& bytes) { total += bytes.size(); });
+  return total;
 }
 
 }  // namespace weir

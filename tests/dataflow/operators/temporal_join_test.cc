@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "dataflow/harness.h"
 #include "tests/dataflow/operators/harness_script.h"
+#include "tests/dataflow/operators/snapshot_groups.h"
 
 namespace weir {
 namespace {
@@ -152,18 +153,6 @@ TEST(TemporalJoin, a_late_version_counts_for_what_has_not_been_put_out) {
   EXPECT_THAT(harness.take_values(), ElementsAre("2 b"));
   EXPECT_EQ(harness.counter("late versions taken"), 1);
   EXPECT_EQ(harness.late_records_dropped(), 0U);
-}
-
-std::size_t bytes_kept(const JobSnapshot& snapshot) {
-  std::size_t bytes = 0;
-  for (const auto& [node, parts] : snapshot) {
-    for (const RestoredState& part : parts) {
-      for (const RestoredKeyedState& state : part.keyed) {
-        for (const auto& [group, entries] : state.groups) bytes += entries.size();
-      }
-    }
-  }
-  return bytes;
 }
 
 TEST(TemporalJoin, keeps_the_version_that_is_valid_and_those_to_come) {
