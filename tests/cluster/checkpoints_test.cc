@@ -110,6 +110,16 @@ class Checkpoints : public testing::Test {
       hidden += entry.path().filename().string().starts_with('.') ? 1U : 0U;
     return hidden;
   }
+  // Its processes stand still in the midst of writing. Just behind a checkpoint nothing may be written yet: then they
+  // go on, and the answer is no.
+  [[nodiscard]] bool is_frozen_with_hidden_files() {
+    const auto processes = cluster_.task_processes();
+    for (const pid_t process : processes) freeze(process);
+    std::this_thread::sleep_for(300ms);  // what has completed is committed without them
+    if (hidden_files() > 0) return true;
+    for (const pid_t process : processes) ::kill(process, SIGCONT);
+    return false;
+  }
   // The newest checkpoint's directory.
   [[nodiscard]] fs::path newest(JobId job) const {
     fs::path newest;
@@ -585,6 +595,7 @@ TEST_F(Checkpoints, leave_no_hidden_files_when_a_job_is_cancelled_while_it_waits
   std::ranges::replace(command, std::string("50ms"), std::string("1h"));
   const JobId id = cluster_.submit(command);
   ASSERT_TRUE(has_completed(id, 2));
+  ASSERT_TRUE(soon([&] { return is_frozen_with_hidden_files(); }));
   for (const pid_t process : cluster_.task_processes()) ::kill(process, SIGKILL);
   ASSERT_TRUE(soon([&] { return cluster_.details(id).status.state == JobState::restarting; }));
   ASSERT_TRUE(cluster_.has_task_processes(0));
