@@ -25,9 +25,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-// Of tests/jobs/golden_time.cc.
-constexpr std::array<std::string_view, 6> jobs_of_time{"sessions",  "sliding", "windows",
-                                                       "intervals", "async",   "loop"};
+constexpr std::array<std::string_view, 7> jobs_of_time{
+    // of tests/jobs/golden_time.cc
+    "sessions", "sliding", "windows", "intervals", "temporal", "async", "loop"};
 
 class Checkpoints : public testing::Test {
  protected:
@@ -180,7 +180,7 @@ TEST_P(GoldenJob, gives_the_same_rows_when_its_processes_are_killed) {
 
 INSTANTIATE_TEST_SUITE_P(EachOf, GoldenJob,
                          testing::Values("words", "timers", "rules", "join", "sessions", "sliding",
-                                         "windows", "intervals", "async", "loop"),
+                                         "windows", "intervals", "temporal", "async", "loop"),
                          [](const auto& test) { return test.param; });
 
 // The apps read files in many small splits: readers ask for one all the time, also while barriers are under way.

@@ -5,13 +5,9 @@
 #include <string>
 
 #include "actors/launch.h"
+#include "tests/jobs/click.h"
 
 namespace weir {
-
-struct Click {
-  std::uint32_t user = 0;
-  EventTime at{};
-};
 
 // Makes the sources of a job, all with --records and --rate.
 class GeneratedSource {

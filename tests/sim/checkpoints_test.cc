@@ -17,6 +17,8 @@
 #include "dataflow/api/weir.h"
 #include "dataflow/connectors/index_reader.h"
 #include "snapshot/memory_snapshot_storage.h"
+#include "tests/sim/ledger.h"
+#include "tests/sim/random_faults.h"
 #include "tests/support/sim_cluster.h"
 
 namespace weir {
@@ -25,126 +27,10 @@ namespace {
 constexpr std::uint64_t record_count = 3'000;
 constexpr std::uint64_t key_count = 13;
 using Row = Keyed<std::uint64_t, std::int64_t>;
-
-std::vector<std::uint64_t> seeds(std::uint64_t count) {
-  if (const char* seed = std::getenv("WEIR_SIM_SEED")) return {std::strtoull(seed, nullptr, 10)};
-  std::vector<std::uint64_t> all(count);
-  std::iota(all.begin(), all.end(), std::uint64_t{0});
-  return all;
-}
-
-// What can be seen of the output: a row more than once if it was committed more than once. A commit is recognised by its
-// writer and number, as a file is by its name.
-struct Ledger {
-  std::map<std::pair<std::uint64_t, std::int64_t>, int> rows;
-  std::map<std::uint64_t, int> commits;
-  std::set<std::uint64_t> durable;
-  std::set<std::uint64_t> gone;  // removed before they were committed
-  bool commits_what_is_not_durable = false;
-  int syncs_that_fail = 0;  // every third of the first
-  std::uint64_t syncs = 0;
-  bool is_open = false;  // a committer was prepared or restored, and neither finished nor aborted
-  bool tells_commits_apart = true;
-  std::uint64_t last_id = 0;
-
-  // As files that are hidden, but for those that somebody goes on from.
-  void remove_uncommitted(const std::set<std::uint64_t>& pending) {
-    for (std::uint64_t id = 1; id <= last_id; ++id) {
-      if (!commits.contains(id) && !pending.contains(id)) gone.insert(id);
-    }
-  }
-};
-
-struct Parcel {
-  std::uint64_t id = 0;
-  std::vector<std::pair<std::uint64_t, std::int64_t>> rows;
-};
-
-class LedgerWriter final : public SinkOperator {
- public:
-  explicit LedgerWriter(Ledger* ledger) : ledger_(ledger) {}
-  [[nodiscard]] Result<Progress> process(InputPort, BatchPtr& in, RowRange rows,
-                                         Outputs&) override {
-    const auto& values = batch_cast<Row>(*in).values;
-    for (std::size_t i = rows.begin; i < rows.end; ++i)
-      parcel_.rows.emplace_back(values[i].key, values[i].value);
-    return Progress{StepResult::done, rows.end};
-  }
-  [[nodiscard]] Result<std::vector<Committable>> prepare_commit() override {
-    if (parcel_.rows.empty()) return std::vector<Committable>{};
-    parcel_.id = ++ledger_->last_id;
-    unsynced_ = parcel_.id;
-    return std::vector<Committable>{{to_bytes(std::exchange(parcel_, {}))}};
-  }
-  [[nodiscard]] MakeDurable take_unsynced() override {
-    if (!unsynced_) return {};
-    return [ledger = ledger_, id = *std::exchange(unsynced_, {})]() -> Result<void> {
-      if (++ledger->syncs % 3 == 0 && ledger->syncs_that_fail-- > 0)
-        return Error{Errc::output_failed, "injected"};
-      ledger->durable.insert(id);
-      return {};
-    };
-  }
-
- private:
-  Ledger* ledger_;
-  Parcel parcel_;
-  std::optional<std::uint64_t> unsynced_;
-};
-
-class LedgerCommitter final : public SinkCommitter {
- public:
-  explicit LedgerCommitter(Ledger* ledger) : ledger_(ledger) {}
-  [[nodiscard]] Result<void> prepare() override {
-    ledger_->is_open = true;
-    return {};
-  }
-  [[nodiscard]] Result<void> restore(const std::vector<Committable>& pending) override {
-    ledger_->is_open = true;
-    std::set<std::uint64_t> ids;
-    for (const auto& one : pending) ids.insert(from_bytes<Parcel>(one.bytes)->id);
-    ledger_->remove_uncommitted(ids);
-    return commit(pending);
-  }
-  [[nodiscard]] Result<void> finish() override {
-    ledger_->is_open = false;
-    return {};
-  }
-  [[nodiscard]] Result<void> commit(const std::vector<Committable>& committables) override {
-    for (const auto& one : committables) {
-      const auto parcel = *from_bytes<Parcel>(one.bytes);
-      if (ledger_->gone.contains(parcel.id))
-        return Error{Errc::output_lost, "parcel " + std::to_string(parcel.id) + " is gone"};
-      if (!ledger_->durable.contains(parcel.id)) ledger_->commits_what_is_not_durable = true;
-      if (++ledger_->commits[parcel.id] > 1 && ledger_->tells_commits_apart) continue;
-      for (const auto& row : parcel.rows) ++ledger_->rows[row];
-    }
-    return {};
-  }
-  void abort() override {
-    ledger_->is_open = false;
-    ledger_->remove_uncommitted({});
-  }
-
- private:
-  Ledger* ledger_;
-};
-
-struct LedgerSink {
-  Ledger* ledger;
-  [[nodiscard]] std::string describe() const { return "ledger"; }
-  [[nodiscard]] Result<void> check() const { return {}; }
-  template <class T>
-  [[nodiscard]] std::unique_ptr<SinkOperator> make_writer() const {
-    return std::make_unique<LedgerWriter>(ledger);
-  }
-  [[nodiscard]] std::unique_ptr<SinkCommitter> make_committer() const {
-    return std::make_unique<LedgerCommitter>(ledger);
-  }
-};
+using CountLedger = Ledger<std::pair<std::uint64_t, std::int64_t>>;
 
 // A source that takes three seconds → keyed rolling count → sinks.
-std::shared_ptr<const PhysicalPlan> counting_plan(Ledger& ledger, std::uint32_t parallelism,
+std::shared_ptr<const PhysicalPlan> counting_plan(CountLedger& ledger, std::uint32_t parallelism,
                                                   bool chaining) {
   Job job("sim");
   job.source("numbers", generator([](std::uint64_t i) { return i; },
@@ -158,7 +44,7 @@ std::shared_ptr<const PhysicalPlan> counting_plan(Ledger& ledger, std::uint32_t 
 }
 
 // Each key's counts from 1 on, once each.
-testing::AssertionResult is_exact(const Ledger& ledger) {
+testing::AssertionResult is_exact(const CountLedger& ledger) {
   if (ledger.commits_what_is_not_durable)
     return testing::AssertionFailure() << "something was committed that was not durable";
   if (ledger.rows.size() != record_count)
@@ -173,31 +59,6 @@ testing::AssertionResult is_exact(const Ledger& ledger) {
   }
   return testing::AssertionSuccess();
 }
-
-JobSettings settings_for(Random& random) {
-  JobSettings settings;
-  settings.checkpoints.interval = Duration{50 + static_cast<int>(random.below(200))};
-  settings.checkpoints.directory = "/sim";
-  settings.checkpoints.retained = 1 + static_cast<std::uint32_t>(random.below(3));
-  settings.checkpoints.inline_threshold_bytes = random.below(2) == 0 ? 0 : 20'480;
-  settings.restarts = FixedDelayRestart{.attempts = 1'000, .delay = Duration{10}};
-  return settings;
-}
-
-// Tasks fail at some of their steps, each time another phase of a checkpoint.
-class FailsNowAndThen : public FaultInjection {
- public:
-  FailsNowAndThen(std::uint64_t seed, int failures) : random_(seed), left_(failures) {}
-  [[nodiscard]] std::optional<Error> fails(TaskId) override {
-    if (left_ == 0 || random_.below(400) != 0) return std::nullopt;
-    --left_;
-    return Error{Errc::user_code, "injected"};
-  }
-
- private:
-  Random random_;
-  int left_;
-};
 
 // Numbers in splits of a few, so that readers ask for one all the time, also while barriers are under way.
 class FewNumbersReader final : public IndexReader {
@@ -226,7 +87,7 @@ struct ManySplits {
   }
 };
 
-std::shared_ptr<const PhysicalPlan> many_splits_plan(Ledger& ledger, std::uint32_t parallelism,
+std::shared_ptr<const PhysicalPlan> many_splits_plan(CountLedger& ledger, std::uint32_t parallelism,
                                                      bool chaining) {
   Job job("sim");
   job.source("numbers", ManySplits{})
@@ -240,7 +101,7 @@ std::shared_ptr<const PhysicalPlan> many_splits_plan(Ledger& ledger, std::uint32
 
 struct SimRun {
   SimResult result;
-  Ledger ledger;
+  CountLedger ledger;
 };
 
 // The job is busy all the time, so timers come among its steps.
@@ -361,7 +222,7 @@ struct Traveller {
 };
 
 // Numbers that are all there at once and then go round a loop for long, from subtask to subtask.
-std::shared_ptr<const PhysicalPlan> loop_plan(Ledger& ledger, std::uint32_t parallelism,
+std::shared_ptr<const PhysicalPlan> loop_plan(CountLedger& ledger, std::uint32_t parallelism,
                                               bool chaining) {
   struct Travel {
     void on_element(const Traveller& one, KeyedContext<std::uint64_t, Traveller>& ctx) {
