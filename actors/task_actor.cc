@@ -234,8 +234,8 @@ void TaskActor::assign(const AssignSplit& answer) {
     if (const auto added = core_->add_split(*split); !added) return fail(added.error());
   } else if (const auto* later = std::get_if<NoSplitYet>(&*answer.assignment)) {
     core_->ask_again_at(engine_->clock->processing_time() + later->ask_after);
-  } else {
-    core_->no_more_splits();
+  } else if (const auto told = core_->no_more_splits(); !told) {
+    return fail(told.error());
   }
   schedule_step();
 }

@@ -406,6 +406,26 @@ SourceOperator& OperatorChain::source() {
   return static_cast<SourceOperator&>(*stages_.front().op);
 }
 
+template <class Call>
+Result<void> OperatorChain::call_source(Call call) {
+  try {
+    return call(source());
+  } catch (...) {
+    return user_code_error(stages_.front().spec->operator_name);
+  }
+}
+
+Result<void> OperatorChain::add_split(Split split) {
+  return call_source([&](SourceOperator& source) { return source.add_split(std::move(split)); });
+}
+
+Result<void> OperatorChain::on_no_more_splits() {
+  return call_source([](SourceOperator& source) -> Result<void> {
+    source.on_no_more_splits();
+    return {};
+  });
+}
+
 Result<Poll> OperatorChain::poll_source(const StepBudget& budget) {
   Stage& head = stages_.front();
   WEIR_CHECK(wants_input());

@@ -73,7 +73,9 @@ class OperatorChain {
   [[nodiscard]] Result<ChainActivity> turn(const StepBudget& budget, ProcessingTime now);
 
   // Of a chain whose head is a source; each requires that.
-  [[nodiscard]] SourceOperator& source();
+  [[nodiscard]] std::uint64_t read_units() { return source().read_units(); }
+  [[nodiscard]] Result<void> add_split(Split split);
+  [[nodiscard]] Result<void> on_no_more_splits();
   [[nodiscard]] Result<Poll> poll_source(const StepBudget& budget);
   void end_source();
   // Whether it is left alone for now, see Operator::on_source_paused.
@@ -150,6 +152,9 @@ class OperatorChain {
 
   void begin_state(Stage& stage, RestoredState restored);
   [[nodiscard]] Result<void> open_source(Stage& stage);
+  [[nodiscard]] SourceOperator& source();
+  template <class Call>
+  [[nodiscard]] Result<void> call_source(Call call);
   [[nodiscard]] Result<void> open_keyed(Stage& stage);
   [[nodiscard]] bool has_work(const Stage& stage, ProcessingTime now) const;
   [[nodiscard]] static bool timer_is_due(const Stage& stage, ProcessingTime now);

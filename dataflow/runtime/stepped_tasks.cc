@@ -213,8 +213,7 @@ Result<void> SteppedTasks::Task::ask_for_split() {
   asks_for_split_ = false;
   ready_ = true;
   if (auto* split = std::get_if<Split>(&*assignment)) return core_->add_split(std::move(*split));
-  core_->no_more_splits();
-  return {};
+  return core_->no_more_splits();
 }
 
 void SteppedTasks::Task::receive(ChannelIndex channel, ChargedElement content) {

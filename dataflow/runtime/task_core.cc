@@ -144,7 +144,7 @@ Result<void> TaskCore::add_split(Split split) {
     return {};
   }
   splits_ = SplitState::unasked;
-  return chain_.source().add_split(std::move(split));
+  return chain_.add_split(std::move(split));
 }
 
 void TaskCore::ask_again_at(ProcessingTime time) {
@@ -153,10 +153,10 @@ void TaskCore::ask_again_at(ProcessingTime time) {
   ask_split_at_ = time;
 }
 
-void TaskCore::no_more_splits() {
+Result<void> TaskCore::no_more_splits() {
   WEIR_CHECK(splits_ == SplitState::asked);
   splits_ = SplitState::exhausted;
-  chain_.source().on_no_more_splits();
+  return chain_.on_no_more_splits();
 }
 
 Result<StepOutcome> TaskCore::step() {
@@ -240,7 +240,7 @@ Result<bool> TaskCore::poll_source(const StepBudget& budget) {
   if (source_ended_) return false;
   if (held_split_ && held_split_->barriers_before == 0) {
     splits_ = SplitState::unasked;
-    WEIR_TRY(chain_.source().add_split(std::exchange(held_split_, std::nullopt)->split));
+    WEIR_TRY(chain_.add_split(std::exchange(held_split_, std::nullopt)->split));
   }
   if (!triggered_.empty()) {
     chain_.feed(InputPort{0}, Barrier{triggered_.front()});
@@ -259,7 +259,7 @@ Result<bool> TaskCore::poll_source(const StepBudget& budget) {
 
   const auto poll = chain_.poll_source(budget);
   if (!poll) return poll.error();
-  set(metrics_->read_units, chain_.source().read_units());
+  set(metrics_->read_units, chain_.read_units());
   switch (poll->result) {
     case PollResult::more:
       return true;

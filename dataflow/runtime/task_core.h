@@ -107,7 +107,7 @@ class TaskCore {
                   BatchPtr reusable);
   [[nodiscard]] Result<void> add_split(Split split);
   void ask_again_at(ProcessingTime time);
-  void no_more_splits();
+  [[nodiscard]] Result<void> no_more_splits();
   // How far the groups of aligned steps are.
   void align(const std::vector<StepWatermark>& least) { alignment_.on_answer(least); }
   void wake() { chain_.wake(); }

@@ -52,7 +52,7 @@ class SourceTask final : public TaskEnvironment {
       if (auto* split = std::get_if<Split>(&*assignment)) {
         EXPECT_TRUE(core_->add_split(std::move(*split)));
       } else {
-        core_->no_more_splits();
+        EXPECT_TRUE(core_->no_more_splits());
       }
     }
   }

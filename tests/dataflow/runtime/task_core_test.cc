@@ -1,5 +1,6 @@
 #include "dataflow/runtime/task_core.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -17,6 +18,8 @@
 namespace weir {
 namespace {
 
+using testing::AllOf;
+using testing::HasSubstr;
 constexpr std::uint64_t wide = std::uint64_t{1} << 40;
 using Kind = StepOutcome::Kind;
 
@@ -296,11 +299,41 @@ TEST(TaskCore, a_source_asks_for_a_split_at_a_time_until_there_are_no_more) {
   ASSERT_TRUE(task.core().add_split({.id = "1", .bytes = {}}));
   EXPECT_EQ(task.step(), Kind::waiting);
   EXPECT_EQ(task.environment.split_requests, 3);
-  task.core().no_more_splits();
+  ASSERT_TRUE(task.core().no_more_splits());
   EXPECT_EQ(task.step(), Kind::finished);
   EXPECT_EQ(task.out.values<int>(), (std::vector{2, 1, 1}));
   const auto& elements = task.out.elements();
   EXPECT_EQ(std::get<Watermark>(elements[elements.size() - 2]), Watermark{EventTime::max()});
+}
+
+// Throws when it is told of what there is to read.
+class ThrowingReader final : public SourceOperator {
+ public:
+  Result<void> add_split(Split split) override {
+    throw std::runtime_error("cannot read " + split.id);
+  }
+  void on_no_more_splits() override { throw std::runtime_error("wants more"); }
+  Result<Poll> poll(Outputs&) override { return Poll{PollResult::need_split}; }
+  std::vector<Split> snapshot_splits() const override { return {}; }
+};
+
+TEST(TaskCore, a_source_that_throws_when_it_is_given_splits_is_named) {
+  ChainStage head = source();
+  head.factory = [] { return std::make_unique<ThrowingReader>(); };
+  {
+    Task task(head, {});
+    EXPECT_EQ(task.step(), Kind::waiting);
+    const auto added = task.core().add_split({.id = "2", .bytes = {}});
+    ASSERT_FALSE(added);
+    EXPECT_EQ(added.error().code, Errc::user_code);
+    EXPECT_THAT(added.error().message,
+                AllOf(HasSubstr(head.operator_name), HasSubstr("cannot read 2")));
+  }
+  Task task(head, {});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  const auto told = task.core().no_more_splits();
+  ASSERT_FALSE(told);
+  EXPECT_THAT(told.error().message, AllOf(HasSubstr(head.operator_name), HasSubstr("wants more")));
 }
 
 TEST(TaskCore, a_source_that_has_to_wait_for_a_split_asks_again_then) {
@@ -325,7 +358,7 @@ TEST(TaskCore, a_source_that_is_idle_is_polled_again_when_it_said) {
   task.clock.advance(std::chrono::milliseconds{50});
   EXPECT_EQ(task.step(), Kind::waiting);
   EXPECT_EQ(task.environment.split_requests, 2);
-  task.core().no_more_splits();
+  ASSERT_TRUE(task.core().no_more_splits());
   EXPECT_EQ(task.step(), Kind::finished);
   EXPECT_EQ(task.out.values<int>(), (std::vector{4, 3, 2, 1}));
 }
