@@ -1,6 +1,7 @@
 // A hash table for the state of one key group.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -82,6 +83,25 @@ class FlatTable {
     return true;
   }
 
+  // Of the values in the slots [begin, end): changes those for which needs_change(const V&), by change(V&), and erases them if
+  // it returns false. An entry of this range may be looked at twice, and ends up in it or before.
+  template <class NeedsChange, class Change>
+  void change_or_erase(std::size_t begin, std::size_t end, NeedsChange needs_change,
+                       Change change) {
+    for (std::size_t i = next_used(begin, end); i < end;) {
+      if (needs_change(std::as_const(slots_[i].value))) {
+        if (frozen_ != nullptr) [[unlikely]]
+          save(i);
+        if (!change(slots_[i].value)) {
+          erase_slot(i);
+          i = next_used(i, end);  // another one may have moved there
+          continue;
+        }
+      }
+      i = next_used(i + 1, end);
+    }
+  }
+
   void prefetch(KeyHash hash) const {
     __builtin_prefetch(&tags_[hash & mask_]);
     __builtin_prefetch(&slots_[hash & mask_], 1);
@@ -113,11 +133,14 @@ class FlatTable {
   // at or behind `slot`, or slot_count().
   [[nodiscard]] std::size_t slot_count() const { return slots_ == nullptr ? 0 : mask_ + 1; }
   [[nodiscard]] std::size_t next_used(std::size_t slot) const {
-    const std::size_t end = slot_count();
+    return next_used(slot, slot_count());
+  }
+  // Or `end`, which is at most slot_count().
+  [[nodiscard]] std::size_t next_used(std::size_t slot, std::size_t end) const {
     while (slot < end) {
       const std::size_t first = slot - slot % TagGroup::size;
       const auto used = TagGroup::load(tags_ + first).used().from(slot - first);
-      if (used.any()) return first + used.first();
+      if (used.any()) return std::min(first + used.first(), end);
       slot = first + TagGroup::size;
     }
     return end;

@@ -118,6 +118,29 @@ class KeyedTable {
     return true;
   }
 
+  // Goes on round the table from the cursor, for so many of its slots. Of their values it changes those for which
+  // needs_change(const V&), by change(V&), and erases them if it returns false. Any cursor will do; who goes round once, while
+  // nothing is inserted, has looked at all. Requires slots <= slot_count().
+  template <class NeedsChange, class Change>
+  void change_or_erase(TableCursor& cursor, std::size_t slots, NeedsChange needs_change,
+                       Change change) {
+    WEIR_CHECK(slots <= slot_count());
+    while (slots > 0) {
+      auto& table = tables_[cursor.table];
+      const std::size_t begin = std::min(cursor.slot, table.slot_count());
+      const std::size_t end = begin + std::min(slots, table.slot_count() - begin);
+      table.change_or_erase(begin, end, needs_change, change);
+      slots -= end - begin;
+      cursor.slot = end;
+      if (end == table.slot_count()) cursor = {(cursor.table + 1) % tables_.size(), 0};
+    }
+  }
+  [[nodiscard]] std::size_t slot_count() const {
+    std::size_t total = 0;
+    for (const auto& table : tables_) total += table.slot_count();
+    return total;
+  }
+
   [[nodiscard]] std::size_t size() const {
     std::size_t total = 0;
     for (const auto& table : tables_) total += table.size();

@@ -11,10 +11,10 @@
 
 #include "base/time.h"
 #include "dataflow/api/rich_function.h"
-#include "dataflow/operators/alarm_queue.h"
 #include "dataflow/operators/join_buffer.h"
 #include "dataflow/operators/keyed.h"
 #include "dataflow/operators/late_records.h"
+#include "dataflow/operators/sweep.h"
 #include "dataflow/output.h"
 #include "dataflow/window/join_interval.h"
 #include "state/keyed_table.h"
@@ -37,7 +37,8 @@ struct IntervalJoinContext {
 // Puts out make(const L&, const R&), which may take a context too, for each pair of the same key whose times lie in the interval, with the later of both times.
 //
 // A record waits until the watermark says that no partner can come any more. One whose time is before the watermark is late, as
-// in Apache Flink. Records are joined as they arrive, so there is nothing to do when the watermark moves but to clean up.
+// in Apache Flink. Records are joined as they arrive, so there is nothing to do when the watermark moves but to clean up. What
+// waits in vain goes when its key is used again, or a Sweep comes by: at the latest when it has waited twice as long.
 template <class L, class SelectorL, class R, class SelectorR, class Out, class Make>
 class IntervalJoinOperator final : public Operator {
  public:
@@ -57,11 +58,7 @@ class IntervalJoinOperator final : public Operator {
     auto buffers = context.state->keyed<K, Buffers>("join buffers", StateKind::value);
     if (!buffers) return buffers.error();
     buffers_ = *std::move(buffers);
-    TableCursor cursor;
-    std::as_const(*buffers_).walk(cursor, [this](const K& key, const Buffers& waiting) {
-      alarms_.push({first_useless(waiting).ms, hash_of(key), key});
-      return true;
-    });
+    sweep_.emplace(watermark_, std::max(Duration{1}, interval_.longest_wait()));
     open_function(make_, context);
     opened_ = &context;
     return {};
@@ -75,15 +72,15 @@ class IntervalJoinOperator final : public Operator {
 
   [[nodiscard]] Result<StepResult> on_watermark(EventTime watermark, Outputs& out) override {
     watermark_ = watermark;
-    BudgetCheck check(out.budget());
-    TouchAhead ahead;
-    while (true) {
-      ahead.alarm(*buffers_, alarms_, watermark.ms, touch_waiting);
-      const auto due = alarms_.pop_due(watermark.ms);
-      if (!due) break;
-      clean(*due);
-      if (check.spent()) return StepResult::yield;
-    }
+    const bool is_swept = sweep_->go_on(
+        watermark, *buffers_, out.budget(),
+        [this](const Buffers& waiting) { return first_useless(waiting) <= watermark_; },
+        [this](Buffers& waiting) {
+          drop_useless<0>(waiting.left);
+          drop_useless<1>(waiting.right);
+          return !waiting.left.empty() || !waiting.right.empty();
+        });
+    if (!is_swept) return StepResult::yield;
     out.emit_watermark(watermark);
     return StepResult::done;
   }
@@ -127,9 +124,12 @@ class IntervalJoinOperator final : public Operator {
       }
       const auto& key = std::invoke(selector, input.values[row]);
       Buffers& buffers = buffers_->find_or_insert(input.hashes[row], key);
+      // Also those that a partner at the watermark, which is not late, could otherwise still find until they are swept.
+      drop_useless<0>(buffers.left);
+      drop_useless<1>(buffers.right);
       const StepResult joined = join_row<Side>(buffers, input.values[row], at, out);
       if (joined != StepResult::done) return Progress{joined, row};
-      keep<Side>(buffers, input.hashes[row], key, input.values[row], at);
+      own<Side>(buffers).insert({at, input.values[row]});
     }
     return Progress{StepResult::done, rows.end};
   }
@@ -166,15 +166,6 @@ class IntervalJoinOperator final : public Operator {
     }
   }
 
-  template <std::size_t Side, class T>
-  void keep(Buffers& buffers, KeyHash hash, const K& key, const T& value, EventTime at) {
-    const bool first_of_key = buffers.left.empty() && buffers.right.empty();
-    auto& side = own<Side>(buffers);
-    drop_useless<Side>(side);  // its alarm may be that of a record that waits for longer
-    side.insert({at, value});
-    if (first_of_key) alarms_.push({useless_at<Side>(at).ms, hash, key});
-  }
-
   // From this watermark on no partner can come.
   template <std::size_t Side>
   [[nodiscard]] EventTime useless_at(EventTime at) const {
@@ -187,17 +178,6 @@ class IntervalJoinOperator final : public Operator {
     return first;
   }
 
-  void clean(const typename AlarmQueue<K>::Entry& alarm) {
-    Buffers* buffers = buffers_->find(alarm.hash, alarm.key);
-    if (buffers == nullptr) return;
-    drop_useless<0>(buffers->left);
-    drop_useless<1>(buffers->right);
-    if (buffers->left.empty() && buffers->right.empty()) {
-      (void)buffers_->erase(alarm.hash, alarm.key);
-    } else {
-      alarms_.push({first_useless(*buffers).ms, alarm.hash, alarm.key});
-    }
-  }
   template <std::size_t Side, class T>
   void drop_useless(JoinBuffer<T>& side) {
     side.drop_front([this](const JoinElement<T>& element) {
@@ -213,7 +193,7 @@ class IntervalJoinOperator final : public Operator {
   const OperatorContext* context_ = nullptr;
   const OperatorContext* opened_ = nullptr;          // of make
   std::shared_ptr<KeyedTable<K, Buffers>> buffers_;  // shared with the backend
-  AlarmQueue<K> alarms_;                             // for each key that has something waiting, one
+  std::optional<Sweep> sweep_;                       // once opened
   std::size_t pairs_made_ = 0;                       // of the row that a call stopped in
   EventTime watermark_ = EventTime::min();
 };

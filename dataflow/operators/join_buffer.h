@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <memory>
-#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -14,6 +12,8 @@
 #include "base/codec.h"
 #include "base/schema.h"
 #include "base/time.h"
+#include "dataflow/batch.h"
+#include "dataflow/operators/compact_vector.h"
 
 namespace weir {
 
@@ -25,8 +25,7 @@ struct JoinElement {
 };
 
 // Those of one side in the order of time. The first, since most keys have no more waiting, is in place; if it is large, it is
-// elsewhere, so that the tables' free slots are not. What goes at the front costs O(1) of each: its room is given back when that
-// is half of it.
+// elsewhere, so that the tables' free slots are not. What goes at the front costs O(1) of each.
 template <class T>
 class JoinBuffer {
  public:
@@ -42,40 +41,35 @@ class JoinBuffer {
   ~JoinBuffer() = default;
 
   [[nodiscard]] bool empty() const { return !first_; }
-  [[nodiscard]] std::size_t size() const {
-    return empty() ? 0 : 1 + (more_ == nullptr ? 0 : more_->elements.size() - more_->gone);
-  }
+  [[nodiscard]] std::size_t size() const { return empty() ? 0 : 1 + more_.size(); }
   [[nodiscard]] const Element& operator[](std::size_t i) const {
-    return i == 0 ? *first_ : more_->elements[more_->gone + i - 1];
+    return i == 0 ? *first_ : more_[i - 1];
   }
   // Requires that it is not empty.
   [[nodiscard]] const Element& front() const { return *first_; }
   // Which is the first at `at` or later; size() if none is.
   [[nodiscard]] std::size_t lower_bound(EventTime at) const {
     if (empty() || first_->at >= at) return 0;
-    if (more_ == nullptr) return 1;
-    const auto found =
-        std::ranges::lower_bound(more_->begin(), more_->elements.end(), at, {}, &Element::at);
-    return 1 + static_cast<std::size_t>(found - more_->begin());
+    const auto found = std::ranges::lower_bound(more_.begin(), more_.end(), at, {}, &Element::at);
+    return 1 + static_cast<std::size_t>(found - more_.begin());
   }
 
-  // Behind those of its time.
+  // Behind those of its time. Elements have a time.
   void insert(Element element) {
     if (empty()) {
       if constexpr (in_place)
-        first_ = std::move(element);
+        first_ = InPlace(std::move(element));
       else
         first_ = std::make_unique<Element>(std::move(element));
       return;
     }
-    if (more_ == nullptr) more_ = std::make_unique<More>();
-    auto behind = more_->elements.end();
+    auto* behind = more_.end();
     if (element.at < first_->at) {
       std::swap(element, *first_);
-      behind = more_->begin();
+      behind = more_.begin();
     }
-    while (behind != more_->begin() && std::prev(behind)->at > element.at) --behind;  // mostly none
-    more_->elements.insert(behind, std::move(element));
+    while (behind != more_.begin() && behind[-1].at > element.at) --behind;  // mostly none
+    more_.insert(behind, std::move(element));
   }
 
   // In place of that of its time, of which there is one at most.
@@ -84,13 +78,11 @@ class JoinBuffer {
       *first_ = std::move(element);
       return;
     }
-    if (more_ != nullptr) {
-      const auto found = std::ranges::lower_bound(more_->begin(), more_->elements.end(), element.at,
-                                                  {}, &Element::at);
-      if (found != more_->elements.end() && found->at == element.at) {
-        *found = std::move(element);
-        return;
-      }
+    const auto found =
+        std::ranges::lower_bound(more_.begin(), more_.end(), element.at, {}, &Element::at);
+    if (found != more_.end() && found->at == element.at) {
+      *found = std::move(element);
+      return;
     }
     insert(std::move(element));
   }
@@ -104,18 +96,16 @@ class JoinBuffer {
   template <class IsUseless>
   void drop_front(IsUseless is_useless) {
     while (!empty() && is_useless(front())) {
-      if (more_ == nullptr) {
+      if (more_.empty())
         first_.reset();
-      } else {
-        *first_ = more_->take_front();
-        if (more_->elements.empty()) more_.reset();
-      }
+      else
+        *first_ = more_.take_front();
     }
   }
 
   // Reads the memory that a search will, beyond that of this object.
   void touch() const {
-    if (more_ != nullptr) touch(more_->elements.back());
+    if (!more_.empty()) touch(more_.back());
     if (!in_place && !empty()) touch(*first_);
   }
 
@@ -123,30 +113,30 @@ class JoinBuffer {
   friend struct Codec<JoinBuffer>;
   friend struct HeapBytes<JoinBuffer>;
 
-  // Never empty between calls.
-  struct More {
-    std::vector<Element> elements;
-    std::size_t gone = 0;  // of elements, at the front
-
-    [[nodiscard]] auto begin() { return elements.begin() + static_cast<std::ptrdiff_t>(gone); }
-    [[nodiscard]] Element take_front() {
-      Element front = std::move(elements[gone++]);
-      if (2 * gone >= elements.size()) {
-        elements.erase(elements.begin(), begin());
-        gone = 0;
-      }
-      return front;
-    }
-  };
-
   static constexpr bool in_place = sizeof(Element) <= 64;
+
+  // As std::optional, but the time says whether there is one: tables have two of these per key.
+  class InPlace {
+   public:
+    InPlace() = default;
+    explicit InPlace(Element element) : element_(std::move(element)) {}
+    explicit operator bool() const { return element_.at != no_timestamp; }
+    [[nodiscard]] Element& operator*() { return element_; }
+    [[nodiscard]] const Element& operator*() const { return element_; }
+    [[nodiscard]] Element* operator->() { return &element_; }
+    [[nodiscard]] const Element* operator->() const { return &element_; }
+    void reset() { element_ = Element{no_timestamp}; }
+
+   private:
+    Element element_{no_timestamp};
+  };
 
   static void touch(const Element& element) {
     (void)*reinterpret_cast<const volatile std::byte*>(&element);
   }
 
-  std::conditional_t<in_place, std::optional<Element>, std::unique_ptr<Element>> first_;
-  std::unique_ptr<More> more_;
+  std::conditional_t<in_place, InPlace, std::unique_ptr<Element>> first_;
+  CompactVector<Element> more_;
 };
 
 // What waits of a key.
@@ -170,7 +160,10 @@ struct Codec<JoinBuffer<T>> : codec_detail::ReadsInPlace<JoinBuffer<T>> {
     buffer = JoinBuffer<T>{};
     std::vector<Element> elements;
     decode_into(reader, elements);
-    for (Element& element : elements) buffer.insert(std::move(element));
+    for (Element& element : elements) {
+      if (element.at == no_timestamp) return reader.fail("a record that waits has no time");
+      buffer.insert(std::move(element));
+    }
   }
   static Schema schema() { return schema_of<std::vector<Element>>(); }
 };
@@ -182,9 +175,7 @@ struct HeapBytes<JoinBuffer<T>> {
     if (buffer.empty()) return 0;
     std::size_t total = heap_bytes(buffer.first_->value);
     if (!buffer.in_place) total += sizeof(JoinElement<T>);
-    if (buffer.more_ != nullptr)
-      total += sizeof(*buffer.more_) + heap_bytes(buffer.more_->elements);
-    return total;
+    return total + heap_bytes(buffer.more_);
   }
 };
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "base/check.h"
 #include "base/codec.h"
 #include "base/schema.h"
+#include "dataflow/operators/compact_vector.h"
 #include "dataflow/window/trigger.h"
 #include "dataflow/window/window.h"
 
@@ -70,36 +70,30 @@ class OpenWindows {
  public:
   OpenWindows() { first_.window = nowhere; }
 
-  [[nodiscard]] std::size_t size() const {
-    return empty() ? 0 : 1 + (more_ == nullptr ? 0 : more_->size());
-  }
+  [[nodiscard]] std::size_t size() const { return empty() ? 0 : 1 + more_.size(); }
   [[nodiscard]] bool empty() const { return first_.window == nowhere; }
-  [[nodiscard]] W& operator[](std::size_t i) { return i == 0 ? first_ : (*more_)[i - 1]; }
-  [[nodiscard]] const W& operator[](std::size_t i) const {
-    return i == 0 ? first_ : (*more_)[i - 1];
-  }
+  [[nodiscard]] W& operator[](std::size_t i) { return i == 0 ? first_ : more_[i - 1]; }
+  [[nodiscard]] const W& operator[](std::size_t i) const { return i == 0 ? first_ : more_[i - 1]; }
 
   // Requires at <= size() and that the order stays.
   W& insert(std::size_t at, W window) {
     if (empty()) return first_ = std::move(window);
-    if (more_ == nullptr) more_ = std::make_unique<std::vector<W>>();
     if (at == 0) {
-      more_->insert(more_->begin(), std::exchange(first_, std::move(window)));
+      more_.insert(more_.begin(), std::exchange(first_, std::move(window)));
       return first_;
     }
-    return *more_->insert(more_->begin() + static_cast<std::ptrdiff_t>(at - 1), std::move(window));
+    return more_.insert(more_.begin() + (at - 1), std::move(window));
   }
   // Requires at < size().
   void erase(std::size_t at) {
-    if (more_ == nullptr) {
+    if (at > 0) {
+      more_.erase(more_.begin() + (at - 1));
+    } else if (!more_.empty()) {
+      first_ = more_.take_front();
+    } else {
       first_ = W{};
       first_.window = nowhere;
-      return;
     }
-    if (at == 0) first_ = std::move(more_->front());
-    more_->erase(more_->begin() + static_cast<std::ptrdiff_t>(at == 0 ? 0 : at - 1));
-    // Most keys have one window most of the time: to find that out there would cost a miss of the cache.
-    if (more_->empty()) more_.reset();
   }
 
   Alarm event_alarm;
@@ -113,7 +107,7 @@ class OpenWindows {
   static constexpr Window nowhere{EventTime::max(), EventTime::min()};
 
   W first_{};  // nowhere if there is none
-  std::unique_ptr<std::vector<W>> more_;
+  CompactVector<W> more_;
 };
 
 // Contents are written where there are some, and so are the memories that are not empty types.
@@ -222,9 +216,7 @@ template <class W>
 struct HeapBytes<OpenWindows<W>> {
   static constexpr bool has_heap = true;
   static std::size_t bytes(const OpenWindows<W>& open) {
-    std::size_t total = heap_bytes(open.first_);
-    if (open.more_ != nullptr) total += sizeof(*open.more_) + heap_bytes(*open.more_);
-    return total;
+    return heap_bytes(open.first_) + heap_bytes(open.more_);
   }
 };
 

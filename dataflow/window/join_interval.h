@@ -1,6 +1,7 @@
 // How far the times of two records may be apart to be joined.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,6 +28,11 @@ class JoinInterval {
   }
   [[nodiscard]] constexpr std::pair<EventTime, EventTime> lefts_of(EventTime right) const {
     return {right - upper_, right - lower_};
+  }
+
+  // So long after its time a record of either side may find a partner; at least 0.
+  [[nodiscard]] constexpr Duration longest_wait() const {
+    return std::max(upper_, lower_ < -Duration::max() ? Duration::max() : -lower_);
   }
 
   [[nodiscard]] std::optional<std::string> mistake() const {

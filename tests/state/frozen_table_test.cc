@@ -101,6 +101,12 @@ TEST(FrozenTable, is_what_the_table_was_whatever_happens_to_that) {
        [](Table& table) {
          for (std::uint64_t key = 0; key < 250; ++key) table.erase(hash_of(key), key);
        }},
+      {"a round of changes and erasures",
+       [](Table& table) {
+         table.change_or_erase(
+             0, table.slot_count(), [](const std::string& value) { return value.size() < 3; },
+             [](std::string& value) { return (value += "new").size() == 4; });
+       }},
       {"clear",
        [](Table& table) {
          table.clear();

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -105,6 +107,54 @@ TEST(KeyedTable, a_walk_goes_on_where_it_was_interrupted) {
     }
     EXPECT_EQ(walked.size(), 1000U);
   }
+}
+
+TEST(KeyedTable, a_round_changes_and_erases_what_it_is_asked_to) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    KeyedTable<std::uint64_t, std::uint64_t> table(
+        slice_of({0}, 1 + static_cast<std::uint32_t>(random.below(64))));
+    std::map<std::uint64_t, std::uint64_t> model;
+    TableCursor cursor;
+    for (int round = 0; round < 8; ++round) {
+      for (std::uint64_t i = random.below(3000); i > 0; --i) {
+        const std::uint64_t key = random.below(100'000);
+        if (!table.owns(hash_of(key))) continue;
+        table.find_or_insert(hash_of(key), key) = i;
+        model[key] = i;
+      }
+      // What has been changed needs no second change: an entry may be looked at twice.
+      const auto needs_change = [](const std::uint64_t& value) { return value % 4 == 0; };
+      const auto change = [](std::uint64_t& value) {
+        value += 2;
+        return value % 3 != 0;
+      };
+      for (std::size_t left = table.slot_count(); left > 0;) {
+        const std::size_t some = std::min<std::size_t>(left, 1 + random.below(200));
+        table.change_or_erase(cursor, some, needs_change, change);
+        left -= some;
+      }
+      for (auto at = model.begin(); at != model.end();) {
+        const bool goes = needs_change(at->second) && !change(at->second);
+        at = goes ? model.erase(at) : std::next(at);
+      }
+      ASSERT_EQ(table.size(), model.size());
+      for (const auto& [key, value] : model) {
+        const auto* found = std::as_const(table).find(hash_of(key), key);
+        ASSERT_NE(found, nullptr);
+        ASSERT_EQ(*found, value);
+      }
+    }
+  }
+}
+
+TEST(KeyedTable, a_round_of_nothing_is_over_at_once) {
+  KeyedTable<int, int> table(slice_of({0}, 1));
+  TableCursor cursor;
+  table.change_or_erase(
+      cursor, 0, [](int) { return true; }, [](int&) { return false; });
+  EXPECT_EQ(table.slot_count(), 0U);
 }
 
 TEST(KeyedTable, entries_of_a_group_are_visited_together) {

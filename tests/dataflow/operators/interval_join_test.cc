@@ -184,8 +184,40 @@ TEST(IntervalJoin, keeps_a_record_until_no_partner_can_come) {
   EXPECT_THAT(harness.take_values(), UnorderedElementsAreArray(Pairs{{1, 3}, {4, 2}}));
   harness.watermark(EventTime{16});
   EXPECT_GT(bytes_kept(harness.snapshot()), 0U);
-  harness.watermark(EventTime{17});
+  harness.watermark(EventTime{17 + 5});
   EXPECT_EQ(bytes_kept(harness.snapshot()), 0U) << "nothing stays";
+}
+
+// Of what is useless some is still there, which must not be seen: what comes out would depend on when it is swept.
+TEST(IntervalJoin, a_record_at_the_watermark_finds_no_partner_whose_time_is_over) {
+  Harness harness(joined(-2ms, 5ms));
+  for (int n = 0; n < 200; ++n) harness.first().push({std::to_string(n), n}, EventTime{10});
+  for (const std::int64_t ms : {13, 14}) harness.watermark(EventTime{ms});
+  harness.second().push({"7", 1}, EventTime{15});
+  EXPECT_THAT(harness.take_values(), ElementsAre(Pair{7, 1}));
+  harness.watermark(EventTime{15});
+  EXPECT_GT(bytes_kept(harness.snapshot()), 1000U) << "the test would show nothing";
+  for (int n = 0; n < 200; ++n) harness.second().push({std::to_string(n), n}, EventTime{15});
+  EXPECT_THAT(harness.take_values(), IsEmpty());
+  EXPECT_EQ(harness.late_records_dropped(), 0U);
+}
+
+TEST(IntervalJoin, what_is_over_goes_while_no_records_come) {
+  Harness harness(joined(-2ms, 5ms));
+  for (int n = 0; n < 2000; ++n) {
+    harness.first().push({std::to_string(n), n}, EventTime{10});
+    if (n % 2 == 0) harness.first().push({std::to_string(n), n}, EventTime{12});
+  }
+  std::size_t before = bytes_kept(harness.snapshot());
+  for (std::int64_t ms = 11; ms <= 15; ++ms) harness.watermark(EventTime{ms});
+  for (std::int64_t ms = 16; ms <= 22; ++ms) {
+    harness.watermark(EventTime{ms});
+    const std::size_t now = bytes_kept(harness.snapshot());
+    EXPECT_LT(now, before) << "at " << ms;
+    before = now;
+    if (now == 0) break;
+  }
+  EXPECT_EQ(before, 0U);
 }
 
 TEST(IntervalJoin, a_record_with_many_partners_gives_them_all_in_batches) {
