@@ -124,7 +124,7 @@ class IntervalJoinOperator final : public Operator {
       }
       const auto& key = std::invoke(selector, input.values[row]);
       Buffers& buffers = buffers_->find_or_insert(input.hashes[row], key);
-      // Also those that a partner at the watermark, which is not late, could otherwise still find until they are swept.
+      // What is over but not swept must not be found: a record at the watermark is not late, and could.
       drop_useless<0>(buffers.left);
       drop_useless<1>(buffers.right);
       const StepResult joined = join_row<Side>(buffers, input.values[row], at, out);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "tests/jobs/jobs_of_time.h"
 #include "tests/support/cluster.h"
 #include "tests/support/expected_rows.h"
 
@@ -24,10 +25,6 @@ using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
-
-constexpr std::array<std::string_view, 7> jobs_of_time{
-    // of tests/jobs/golden_time.cc
-    "sessions", "sliding", "windows", "intervals", "temporal", "async", "loop"};
 
 class Checkpoints : public testing::Test {
  protected:
@@ -110,12 +107,17 @@ class Checkpoints : public testing::Test {
       hidden += entry.path().filename().string().starts_with('.') ? 1U : 0U;
     return hidden;
   }
+  // What has completed by now is committed without them.
+  [[nodiscard]] std::vector<pid_t> freeze_processes() const {
+    std::vector<pid_t> processes = cluster_.task_processes();
+    for (const pid_t process : processes) freeze(process);
+    std::this_thread::sleep_for(300ms);
+    return processes;
+  }
   // Its processes stand still in the midst of writing. Just behind a checkpoint nothing may be written yet: then they
   // go on, and the answer is no.
   [[nodiscard]] bool is_frozen_with_hidden_files() {
-    const auto processes = cluster_.task_processes();
-    for (const pid_t process : processes) freeze(process);
-    std::this_thread::sleep_for(300ms);  // what has completed is committed without them
+    const auto processes = freeze_processes();
     if (hidden_files() > 0) return true;
     for (const pid_t process : processes) ::kill(process, SIGCONT);
     return false;
@@ -138,9 +140,7 @@ class Checkpoints : public testing::Test {
   // The job's processes are frozen first, so that no checkpoint completes meanwhile, and killed then. Returns its directory.
   template <class Damage>
   fs::path damage_the_newest(JobId job, Damage damage) {
-    const auto processes = cluster_.task_processes();
-    for (const pid_t process : processes) freeze(process);
-    std::this_thread::sleep_for(300ms);
+    const auto processes = freeze_processes();
     const fs::path damaged = newest(job);
     damage(damaged);
     for (const pid_t process : processes) ::kill(process, SIGKILL);

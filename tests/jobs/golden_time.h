@@ -8,21 +8,16 @@
 //   loop       records that go round a loop with an exchange inside until they are counted down
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "dataflow/api/weir.h"
 #include "tests/jobs/click.h"
 
 namespace weir {
-
-inline constexpr std::array<std::string_view, 7> jobs_of_time{
-    "sessions", "sliding", "windows", "intervals", "temporal", "async", "loop"};
 
 struct Visit {
   std::uint32_t user = 0;

@@ -16,6 +16,7 @@
 #include "actors/run.h"
 #include "dataflow/api/weir.h"
 #include "snapshot/memory_snapshot_storage.h"
+#include "tests/jobs/jobs_of_time.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/random_faults.h"
 #include "tests/support/sim_cluster.h"
