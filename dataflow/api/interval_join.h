@@ -46,7 +46,7 @@ class IntervalJoinResults : public Stream<Out> {
 //       .between(-1min, 1h)                 // payment time - order time
 //       .process("paid", [](const Order& o, const Payment& p) { return Paid{o.id, p.at}; });
 //
-// Both ends belong to the interval unless said otherwise. A row has the later of both times.
+// Both ends belong to it unless said otherwise. A row has the later of both times. State keeps a record up to twice as long as it can match.
 template <class L, class SelectorL, class R, class SelectorR>
 class IntervalJoin {
  public:
