@@ -21,7 +21,7 @@ inline constexpr bool has_sanitizer = has_address_sanitizer || has_thread_saniti
 // For how long something may take: programs with a sanitizer in them take their time, above all to start.
 inline constexpr int patience_factor = has_sanitizer ? 6 : 1;
 
-// The longest random tests try one in so many of their seeds with a sanitizer, where each takes some 25 times as long.
+// The longest random tests try one in so many of their seeds with a sanitizer: the address sanitizer takes some 25 times as long for each.
 inline constexpr unsigned seeds_divisor = has_sanitizer ? 5 : 1;
 
 // For bounds of resident memory: a sanitizer's shadow takes several times what the program does.
