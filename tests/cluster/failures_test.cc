@@ -36,8 +36,8 @@ class Failures : public testing::Test {
   // Whatever has happened, the next job is not disturbed.
   void TearDown() override {
     if (IsSkipped()) return;
-    EXPECT_TRUE(cluster_.has_task_processes(0));
-    EXPECT_TRUE(cluster_.strays().empty());
+    // One worker may still be starting its process when what the other's did has ended the job.
+    EXPECT_TRUE(soon([&] { return cluster_.strays().empty(); }));
     EXPECT_TRUE(cluster_.is_empty(output()));
     const auto next = cluster_.run(job("not"));
     EXPECT_EQ(next.exit_code, 0) << next.err;
