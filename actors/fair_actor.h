@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "actors/task_scheduling.h"
 #include "base/clock.h"
 #include "base/limits.h"
 
@@ -31,6 +32,7 @@ class FairActor : public std::remove_pointer_t<typename Handle::template statefu
       const bool goes_on = result == caf::resumable::resume_later && handled < messages_max &&
                            system_clock().now() - begin < limits::turn_time_max;
       if (!goes_on) return result;
+      NextActor::of_this_thread().let_go(thread);
     }
   }
 };

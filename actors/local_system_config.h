@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <thread>
 
+#include "actors/task_scheduling.h"
+
 namespace weir {
 
 // Set here, so that no file or command line of the user's reaches CAF.
@@ -14,7 +16,7 @@ class LocalSystemConfig : public caf::actor_system_config {
   // Threads for tasks; 0: as many as the machine has cores.
   explicit LocalSystemConfig(std::uint32_t worker_threads) {
     const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-    set("scheduler.policy", caf::atom("sharing"));
+    load<TaskScheduler>();
     set("scheduler.max-threads", worker_threads > 0 ? std::size_t{worker_threads} : cores);
     set("logger.verbosity", caf::atom("quiet"));
   }

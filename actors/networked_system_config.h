@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "actors/messages.h"
+#include "actors/task_scheduling.h"
 #include "net/actor_system_settings.h"
 
 namespace weir {
@@ -17,6 +18,7 @@ class NetworkedSystemConfig : public caf::actor_system_config {
  public:
   explicit NetworkedSystemConfig(const ActorSystemSettings& settings) {
     configure(*this, settings);
+    load<TaskScheduler>();
     register_messages(*this);
   }
 };

@@ -12,6 +12,7 @@ namespace weir {
 
 void TaskChannel::send(Element element, std::uint64_t charged_bytes) {
   if (const auto* local = std::get_if<TaskHandle>(&peer_)) {
+    const HandOver to_the_peer;
     self_->send(*local,
                 DeliverElement{
                     deployment_->attempt, {consumer_.index}, {std::move(element), charged_bytes}});
@@ -181,7 +182,7 @@ void TaskActor::cancel(const CancelTask& cancel) {
 void TaskActor::receive(DeliverElement& delivery) {
   if (ended_) return;
   core_->receive(delivery.channel, std::move(delivery.content));
-  schedule_step();
+  step_soon();
 }
 
 void TaskActor::receive(DeliverFrame& delivery) {
@@ -191,7 +192,7 @@ void TaskActor::receive(DeliverFrame& delivery) {
   if (delivery.frame.kind == ElementKind::batch)
     deployment_.data_plane->recycle(std::move(delivery.frame.payload));
   core_->receive(delivery.frame.channel, {*std::move(element), delivery.frame.charged_bytes});
-  schedule_step();
+  step_soon();
 }
 
 Result<Element> TaskActor::decode(ElementFrame& frame) {
@@ -224,7 +225,7 @@ Result<Element> TaskActor::decode(ElementFrame& frame) {
 void TaskActor::credit(ReturnCredit& credit) {
   if (ended_) return;
   core_->add_credit(credit.exchange, credit.lane, credit.bytes, std::move(credit.reusable));
-  schedule_step();
+  step_soon();
 }
 
 void TaskActor::assign(const AssignSplit& answer) {
@@ -268,6 +269,13 @@ void TaskActor::wake() {
   schedule_step();
 }
 
+// At once if nothing else has arrived, which saves an idle task a message.
+void TaskActor::step_soon() {
+  if (step_scheduled_ || !running_) return;
+  if (self_->mailbox().empty()) return step();
+  schedule_step();
+}
+
 // A message to itself, so that whatever else has arrived is seen between two steps.
 void TaskActor::schedule_step() {
   if (step_scheduled_ || !running_) return;
@@ -281,7 +289,11 @@ void TaskActor::schedule_step_at(ProcessingTime time) {
   if (wake_at_ && *wake_at_ > now && *wake_at_ <= time) return;  // an earlier one is under way
   // A step that finds nothing to do asks again; no clock can wait until the end of time.
   wake_at_ = std::min(time, now + std::chrono::hours{24});
-  self_->delayed_send(handle_, *wake_at_ - now, TaskStep{});
+  NextActor::of_this_thread().afterwards(
+      [handle = handle_, at = *wake_at_, clock = engine_->clock] {
+        const Duration wait = at - clock->processing_time();
+        caf::delayed_anon_send(handle, std::max(wait, Duration{0}), TaskStep{});
+      });
 }
 
 void TaskActor::trigger(const InjectBarrier& barrier) {
@@ -435,7 +447,10 @@ void TaskActor::return_credit(ChannelIndex channel, std::uint64_t bytes, BatchPt
                       local ? std::move(reusable) : nullptr};
   if (engine_->faults != nullptr && engine_->faults->loses_credit(credit)) return;
   if (local) {
-    self_->send(std::get<TaskHandle>(producer.peer), std::move(credit));
+    NextActor::of_this_thread().afterwards(
+        [peer = std::get<TaskHandle>(producer.peer), credit = std::move(credit)]() mutable {
+          caf::anon_send(peer, std::move(credit));
+        });
     return;
   }
   if (reusable != nullptr) pool_->put(std::move(reusable));
@@ -445,6 +460,10 @@ void TaskActor::return_credit(ChannelIndex channel, std::uint64_t bytes, BatchPt
                                        .exchange = credit.exchange,
                                        .lane = credit.lane,
                                        .bytes = bytes});
+}
+
+void TaskActor::step_goes_on() {
+  NextActor::of_this_thread().let_go(self_->context());
 }
 
 void TaskActor::request_split() {

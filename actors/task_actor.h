@@ -84,6 +84,7 @@ class TaskActor : public TaskEnvironment {
   void request_split() override;
   void acknowledge(FrozenTask frozen) override;
   void decline(CheckpointId checkpoint) override;
+  void step_goes_on() override;
   void report_watermarks(std::vector<StepWatermark> reached) override;
 
  private:
@@ -97,6 +98,7 @@ class TaskActor : public TaskEnvironment {
   [[nodiscard]] std::vector<OperatorContext> make_contexts();
   [[nodiscard]] Result<void> restore();
   [[nodiscard]] Result<Element> decode(ElementFrame& frame);
+  void step_soon();
   void schedule_step();
   void schedule_step_at(ProcessingTime time);
   void finish();

@@ -48,6 +48,8 @@ class TaskEnvironment {
   virtual void report_watermarks(std::vector<StepWatermark> reached) = 0;
   // The aligner gave a checkpoint up, for a newer one.
   virtual void decline(CheckpointId checkpoint) = 0;
+  // The step has sent something, perhaps, and may take long yet: nobody is to wait for its end.
+  virtual void step_goes_on() {}
 };
 
 // How a step ended.
@@ -197,6 +199,7 @@ class TaskCore {
   std::optional<ProcessingTime> source_idle_until_;
   SourceAlignment alignment_;
   bool source_paused_ = false;
+  std::uint32_t short_steps_ = 0;  // in a row, up to now
 };
 
 }  // namespace weir

@@ -34,12 +34,14 @@ class Environment final : public TaskEnvironment {
   void acknowledge(FrozenTask frozen) override { acknowledged.push_back(std::move(frozen)); }
   void decline(CheckpointId checkpoint) override { declined.push_back(checkpoint); }
   void report_watermarks(std::vector<StepWatermark>) override {}
+  void step_goes_on() override { ++told_to_go_on; }
   std::vector<FrozenTask> acknowledged;
   std::vector<CheckpointId> declined;
 
   std::vector<std::pair<std::uint32_t, std::uint64_t>> credits;
   int reusable_batches = 0;
   int split_requests = 0;
+  int told_to_go_on = 0;
 };
 
 ChainStage stage(OperatorFactory factory, std::size_t inputs) {
@@ -118,6 +120,55 @@ TEST(TaskCore, gives_back_what_was_charged_with_the_batch_when_its_head_has_cons
   EXPECT_EQ(task.out.values<int>(), (std::vector{1}));
   EXPECT_EQ(task.metrics.records_in.load(), 1U);
   EXPECT_EQ(task.metrics.records_out.load(), 1U);
+}
+
+TEST(TaskCore, says_that_a_step_goes_on_until_some_in_a_row_were_short) {
+  Task task(pass_on(), {InputPort{0}});
+  const auto is_told = [&] {
+    task.environment.told_to_go_on = 0;
+    task.receive(0, {1});
+    EXPECT_EQ(task.step(), Kind::waiting);
+    return task.environment.told_to_go_on > 0;
+  };
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(is_told()) << i;
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(is_told()) << i;
+}
+
+TEST(TaskCore, says_that_a_step_goes_on_again_after_a_long_one) {
+  ManualClock* clock = nullptr;
+  bool is_slow = false;
+  const auto at_times_slow = [&](int x) {
+    if (is_slow) clock->advance(Duration{1});
+    return x;
+  };
+  using Slow = MapOperator<int, int, decltype(at_times_slow)>;
+  Task task(stage([&] { return std::make_unique<Slow>(at_times_slow); }, 1), {InputPort{0}});
+  clock = &task.clock;
+  const auto is_told = [&] {
+    task.environment.told_to_go_on = 0;
+    task.receive(0, {1});
+    EXPECT_EQ(task.step(), Kind::waiting);
+    return task.environment.told_to_go_on > 0;
+  };
+  while (is_told()) continue;
+  is_slow = true;
+  EXPECT_FALSE(is_told());
+  EXPECT_TRUE(is_told());
+  is_slow = false;
+  EXPECT_TRUE(is_told());
+  while (is_told()) continue;
+}
+
+TEST(TaskCore, says_that_a_step_goes_on_when_it_has_several_batches_to_do) {
+  Task task(pass_on(), {InputPort{0}});
+  for (int i = 0; i < 8; ++i) {
+    task.receive(0, {i});
+    EXPECT_EQ(task.step(), Kind::waiting);
+  }
+  task.environment.told_to_go_on = 0;
+  for (int i = 0; i < 10; ++i) task.receive(0, {i});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_GT(task.environment.told_to_go_on, 0);
 }
 
 TEST(TaskCore, keeps_credit_while_its_output_is_stalled) {
