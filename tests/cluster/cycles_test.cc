@@ -84,8 +84,15 @@ TEST(Cycles, of_jobs_leave_no_memory_threads_descriptors_or_files_behind) {
   ASSERT_NO_FATAL_FAILURE(cycles.run(measured));
   const std::chrono::duration<double> took = system_clock().now() - begin;
   ASSERT_TRUE(cluster.has_task_processes(0));
-  // Threads of ended actors may be on their way out.
-  (void)soon([&] { return figures_of(nodes[0]).threads <= before[0].threads; }, 2s);
+  // Threads of ended actors and connections of ended processes may be on their way out.
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    (void)soon(
+        [&] {
+          const ProcessFigures now = figures_of(nodes[i]);
+          return now.threads <= before[i].threads && now.descriptors <= before[i].descriptors;
+        },
+        2s);
+  }
 
   std::printf("%d cycles, %.0f ms each\n", measured, 1000 * took.count() / measured);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
