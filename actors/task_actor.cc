@@ -391,6 +391,7 @@ void TaskActor::on_written(const StateWritten& written) {
 
 // An acknowledgement that is still to come would say less than that it has finished.
 void TaskActor::finish() {
+  step_goes_on();  // with user code, and the disk
   finished_ = true;
   if (!being_written_.empty()) return;
   auto commits = core_->prepare_commit();
@@ -414,6 +415,7 @@ void TaskActor::fail(const Error& error) {
 
 void TaskActor::end(TaskState state, std::optional<Error> error,
                     std::vector<OperatorChain::SinkCommit> commits) {
+  step_goes_on();
   ended_ = true;
   core_->close();
   TaskChanged last_word{deployment_.attempt, deployment_.task,   state,

@@ -68,7 +68,7 @@ std::vector<std::uint32_t> count_by_port(const std::vector<InputPort>& channels)
   return counts;
 }
 
-// A task with so many short steps in a row is expected to make another one: a few turns, one of them for a record.
+// A task with so many short steps in a row, of those with something to do, is expected to make another one: a few turns, one of them for a record.
 constexpr std::chrono::microseconds short_step_time{100};
 constexpr std::uint32_t trusted_after = 8;
 constexpr int short_step_turns = 4;
@@ -171,17 +171,20 @@ Result<StepOutcome> TaskCore::step() {
   const StepBudget budget(*clock_, limits::step_time_max);
   bool starved = false;
   if (restored_as_finished_) return end_at_once();
+  bool works = false;
   int turns = 0;
   do {
-    if (short_steps_ < trusted_after || ++turns > short_step_turns) environment_->step_goes_on();
     WEIR_TRY(advance_exchanges());
+    if (short_steps_ < trusted_after || ++turns > short_step_turns) environment_->step_goes_on();
     if (!is_source_ && !triggered_.empty()) inject_barriers();
     const auto activity = chain_.turn(budget, clock_->processing_time());
     if (!activity) return activity.error();
     acknowledge_snapshots();
+    works = works || *activity == ChainActivity::worked;
     if (*activity == ChainActivity::worked) continue;
     const auto fed = feed_head(budget);
     if (!fed) return fed.error();
+    works = works || *fed;
     starved = !*fed;
   } while (!starved && !budget.spent());
   report_watermarks();
@@ -191,7 +194,7 @@ Result<StepOutcome> TaskCore::step() {
   measure_channels();
   const MonotonicTime end = clock_->now();
   add(metrics_->busy_ns, static_cast<std::uint64_t>((end - begin).count()));
-  short_steps_ = end - begin > short_step_time ? 0 : short_steps_ + 1;
+  if (works) short_steps_ = end - begin > short_step_time ? 0 : short_steps_ + 1;
   set(metrics_->step_began_ns, std::int64_t{0});
   if (starved && !chain_.wants_input() && !chain_.ended())
     set(metrics_->backpressured_since_ns, std::int64_t{end.time_since_epoch().count()});

@@ -199,7 +199,7 @@ class TaskCore {
   std::optional<ProcessingTime> source_idle_until_;
   SourceAlignment alignment_;
   bool source_paused_ = false;
-  std::uint32_t short_steps_ = 0;  // in a row, up to now
+  std::uint32_t short_steps_ = 0;  // in a row, of those that had something to do
 };
 
 }  // namespace weir

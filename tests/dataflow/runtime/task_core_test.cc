@@ -134,6 +134,15 @@ TEST(TaskCore, says_that_a_step_goes_on_until_some_in_a_row_were_short) {
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(is_told()) << i;
 }
 
+TEST(TaskCore, says_that_a_step_goes_on_however_many_had_nothing_to_do) {
+  Task task(pass_on(), {InputPort{0}});
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(task.step(), Kind::waiting);
+  task.environment.told_to_go_on = 0;
+  task.receive(0, {1});
+  EXPECT_EQ(task.step(), Kind::waiting);
+  EXPECT_GT(task.environment.told_to_go_on, 0);
+}
+
 TEST(TaskCore, says_that_a_step_goes_on_again_after_a_long_one) {
   ManualClock* clock = nullptr;
   bool is_slow = false;
