@@ -2,10 +2,13 @@
 //
 // As CAF's work sharing does, from one queue; but a task that is given something just before the giver's turn ends is kept
 // by the giver's thread, which runs it next. To wake another thread costs more than all that an idle pipeline does with a
-// record, and caches still hold what was sent. The schedulers of Go ("runnext") and Tokio ("LIFO slot") do the same.
+// record, and caches still hold what was sent. The schedulers of Go ("runnext") and Tokio ("LIFO slot") do much the same.
 //
-// Where there is much to do this must not keep tasks from other threads: whoever goes on working after a hand-over lets go
-// of the receiver first, and a thread runs only so many kept tasks before it looks into the queue.
+// Where there is much to do this must not keep tasks from other threads: a task whose steps are not known to be short lets go
+// of the receiver before it goes on working, and a thread runs only so many kept tasks before it looks into the queue.
+//
+// No other thread can take what is kept or put off. So if the user code of a task with short steps blocks all at once, outside a
+// step marked `.blocking()`, they wait for it to return: the tasks before it for credit and alarms, and whom it has sent something.
 #pragma once
 
 #include <caf/all.hpp>
@@ -47,8 +50,8 @@ class NextActor {
     if (kept_ != nullptr) thread->exec_later(std::exchange(kept_, nullptr));
     do_deferred();
   }
-  // Does what can wait, since nobody's latency depends on it, when those who were kept have had their turns: now, if
-  // there are none.
+  // Does what the records under way need not wait for (credit, alarms) when those who were kept have had their turns: now,
+  // if there are none.
   template <class Action>
   void afterwards(Action action) {
     if (kept_ == nullptr) return action();

@@ -68,7 +68,8 @@ std::vector<std::uint32_t> count_by_port(const std::vector<InputPort>& channels)
   return counts;
 }
 
-// A task with so many short steps in a row, of those with something to do, is expected to make another one: a few turns, one of them for a record.
+// A task with so many short steps in a row, of those with something to do, is expected to make another one: a few turns, one of
+// them for a record.
 constexpr std::chrono::microseconds short_step_time{100};
 constexpr std::uint32_t trusted_after = 8;
 constexpr int short_step_turns = 4;

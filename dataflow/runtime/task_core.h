@@ -69,8 +69,8 @@ struct ExchangeChannels {
 };
 
 // The whole logic of a task actor, without the actor: message handlers call `receive` and its like,
-// which only enqueue; a self-sent message calls `step`, which works for at most about
-// limits::step_time_max.
+// which only enqueue; then, or by a self-sent message, `step` is called, which works for at most
+// about limits::step_time_max.
 //
 // Time is read from the clock handed in. Not thread-safe: one thread at a time.
 class TaskCore {
